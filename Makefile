@@ -1,0 +1,57 @@
+# Two commands matter: `make up` runs Caudal, `make test` proves it. Both work in a fresh clone; `make` alone explains the rest.
+# The work is done by scripts/; this file says what depends on what. Stamps in .venv say which set-up has been done for which files.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+INPUTS := pyproject.toml constraints.txt scripts/setup
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help up setup test quick test-all lint format bench wheel clean
+
+help:  ## this list
+	@echo "Caudal: the Kafka platform in Python."
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*##  */\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+up: $(VENV)/.base  ## set up what is needed and run everything with demo data (Ctrl-C stops it); ARGS="--kafka-port 19092"
+	$(VENV)/bin/caudal up --demo $(ARGS)
+
+setup: $(VENV)/.base $(VENV)/.tests  ## virtual environment in .venv, pinned dependencies, Java and the jars of the tests
+
+test: setup lint  ## lint and the whole test suite (what .ci/run calls); ARGS="-k name"
+	$(PY) -m pytest -m "not slow" $(ARGS)
+
+quick: $(VENV)/.python  ## the unit tests only: under a minute
+	$(PY) -m pytest tests/unit -q -x -m "not slow" $(ARGS)
+
+test-all: setup lint  ## make test plus what is too long for every run
+	$(PY) -m pytest $(ARGS)
+
+lint: $(VENV)/.python  ## ruff and mypy
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.python  ## let ruff format the code and fix what it can
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+bench: setup  ## Caudal beside Apache Kafka, as ratios; ARGS="--help"
+	$(VENV)/bin/caudal bench broker $(ARGS)
+
+wheel: $(VENV)/.python  ## build the wheel into dist/ and try it in a clean virtual environment
+	scripts/wheel
+
+clean:  ## remove caches and build output (not .venv, not your data)
+	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.base: $(INPUTS)
+	scripts/setup base
+
+$(VENV)/.python: $(INPUTS)
+	scripts/setup python
+
+$(VENV)/.tests: $(INPUTS) src/caudal/jars.toml
+	scripts/setup tests

@@ -1,0 +1,288 @@
+"""Record batches, format v2: the unit that clients send, the log keeps and fetches return, byte for byte.
+
+The broker reads the 61-byte header and leaves the records closed; only validation of compacted topics, recompression,
+time look-ups, the coordinators and the cleaner open them. Formats v0 and v1 ended with Kafka 4.0 and are refused.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import crc32c
+
+from caudal.broker.errors import ErrorCode, KafkaError
+from caudal.broker.wire import codecs
+from caudal.broker.wire.primitives import Buffer, Reader, Truncated
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE = HEADER.size  # 61
+LENGTH_OVERHEAD = 12  # base offset and the length field itself are not counted by the length field
+CRC_START = 21  # the checksum covers everything from the attributes on: offsets and leader epoch may be patched
+MAGIC = 2
+
+CODEC_MASK = 0x07
+TIMESTAMP_TYPE = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
+
+_OFFSET_AND_LENGTH = struct.Struct(">qi")
+_CRC = struct.Struct(">I")
+_CONTROL_KEY = struct.Struct(">hh")
+_END_TXN_MARKER = struct.Struct(">hi")
+
+
+class BatchHeader(NamedTuple):
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def size(self) -> int:
+        return self.length + LENGTH_OVERHEAD
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> int:
+        if self.base_sequence < 0:
+            return -1
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & CODEC_MASK
+
+    @property
+    def log_append_time(self) -> bool:
+        return bool(self.attributes & TIMESTAMP_TYPE)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        return bool(self.attributes & DELETE_HORIZON)
+
+
+class Record(NamedTuple):
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+class EndTxnMarker(NamedTuple):
+    """The one record of a control batch that ends a transaction."""
+
+    commit: bool
+    coordinator_epoch: int
+
+
+def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header at `position`; the caller has made sure that 61 bytes are there."""
+    return BatchHeader._make(HEADER.unpack_from(buffer, position))
+
+
+def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
+    view = memoryview(buffer)[position + CRC_START : position + header.length + LENGTH_OVERHEAD]
+    return crc32c.crc32c(view) == header.crc
+
+
+def seal(batch: bytearray | memoryview, position: int = 0, size: int | None = None) -> None:
+    """Writes the checksum over the batch as it now stands."""
+    end = len(batch) if size is None else position + size
+    _CRC.pack_into(batch, position + 17, crc32c.crc32c(memoryview(batch)[position + CRC_START : end]))
+
+
+def iter_batches(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each whole batch; a cut-off batch at the end is left out."""
+    position, end = 0, len(buffer)
+    while position + HEADER_SIZE <= end:
+        header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+        size = header.length + LENGTH_OVERHEAD
+        if size < HEADER_SIZE or position + size > end:
+            return
+        yield position, header
+        position += size
+
+
+def records(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Record]:
+    """The records of one batch, decompressed. What does not parse raises CORRUPT_MESSAGE."""
+    body: Buffer = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
+    if header.codec:
+        body = codecs.decompress(header.codec, body)
+    reader = Reader(body)
+    append_time = header.max_timestamp if header.log_append_time else None
+    try:
+        for _ in range(header.record_count):
+            yield _read_record(reader, header.base_offset, header.base_timestamp, append_time)
+    except (Truncated, UnicodeDecodeError) as error:
+        raise KafkaError(ErrorCode.corrupt_message, f"a record does not parse: {error}") from error
+    if reader.remaining:
+        raise KafkaError(ErrorCode.corrupt_message, f"{reader.remaining} bytes follow the last record of a batch")
+
+
+def _read_record(reader: Reader, base_offset: int, base_timestamp: int, append_time: int | None) -> Record:
+    length = reader.varint()
+    start = reader.position
+    if length < 0 or length > reader.remaining:
+        raise Truncated("a record is longer than its batch")
+    reader.position += 1  # attributes of a record: unused so far
+    timestamp = base_timestamp + reader.varint()
+    offset = base_offset + reader.varint()
+    key_length = reader.varint()
+    key = None if key_length < 0 else bytes(reader.take(key_length))
+    value_length = reader.varint()
+    value = None if value_length < 0 else bytes(reader.take(value_length))
+    count = reader.varint()
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    if count:
+        if count < 0 or count > reader.remaining:
+            raise Truncated("more headers than bytes")
+        headers = tuple(_read_record_header(reader) for _ in range(count))
+    if reader.position - start != length:
+        raise Truncated("a record's length does not match its fields")
+    return Record(offset, timestamp if append_time is None else append_time, key, value, headers)
+
+
+def _read_record_header(reader: Reader) -> tuple[str, bytes | None]:
+    name = str(reader.take(reader.varint()), "utf-8")
+    length = reader.varint()
+    return name, None if length < 0 else bytes(reader.take(length))
+
+
+def _varint(out: bytearray, value: int) -> None:
+    value = (value << 1) ^ (value >> 63)
+    while value > 0x7F:
+        out.append((value & 0x7F) | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def encode_record(record: Record, base_offset: int, base_timestamp: int) -> bytearray:
+    """One record with its length in front, relative to the batch's base offset and timestamp."""
+    body = bytearray(1)
+    _varint(body, record.timestamp - base_timestamp)
+    _varint(body, record.offset - base_offset)
+    if record.key is None:
+        body.append(1)  # zigzag of -1
+    else:
+        _varint(body, len(record.key))
+        body += record.key
+    if record.value is None:
+        body.append(1)
+    else:
+        _varint(body, len(record.value))
+        body += record.value
+    _varint(body, len(record.headers))
+    for name, value in record.headers:
+        raw = name.encode()
+        _varint(body, len(raw))
+        body += raw
+        if value is None:
+            body.append(1)
+        else:
+            _varint(body, len(value))
+            body += value
+    out = bytearray()
+    _varint(out, len(body))
+    out += body
+    return out
+
+
+def build_batch(
+    items: Sequence[Record],
+    *,
+    base_offset: int | None = None,
+    last_offset: int | None = None,
+    codec: int = codecs.NONE,
+    level: int | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    control: bool = False,
+    leader_epoch: int = -1,
+    log_append_time: int | None = None,
+    base_timestamp: int | None = None,
+    delete_horizon_ms: int | None = None,
+    max_timestamp: int | None = None,
+) -> bytearray:
+    """A sealed batch of records that carry absolute offsets.
+
+    `base_offset` and `last_offset` keep the range of a compacted batch whose first or last record is gone; an empty
+    batch needs both. A delete horizon takes the place of the base timestamp, as KIP-534 lays down.
+    """
+    first = base_offset if base_offset is not None else items[0].offset
+    last = last_offset if last_offset is not None else items[-1].offset
+    if base_timestamp is None:
+        base_timestamp = items[0].timestamp if items else -1
+    if delete_horizon_ms is not None:
+        base_timestamp = delete_horizon_ms
+    if max_timestamp is None:
+        max_timestamp = max((item.timestamp for item in items), default=-1)
+    if log_append_time is not None:
+        max_timestamp = log_append_time
+    body = b"".join(encode_record(item, first, base_timestamp) for item in items)
+    if codec and items:
+        body = codecs.compress(codec, body, level)
+    attributes = codec if items else 0
+    attributes |= TIMESTAMP_TYPE if log_append_time is not None else 0
+    attributes |= TRANSACTIONAL if transactional else 0
+    attributes |= CONTROL if control else 0
+    attributes |= DELETE_HORIZON if delete_horizon_ms is not None else 0
+    batch = bytearray(HEADER_SIZE)
+    HEADER.pack_into(
+        batch, 0, first, HEADER_SIZE - LENGTH_OVERHEAD + len(body), leader_epoch, MAGIC, 0, attributes, last - first,
+        base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, len(items),
+    )  # fmt: skip
+    batch += body
+    seal(batch)
+    return batch
+
+
+def build_marker(
+    offset: int, timestamp: int, producer_id: int, producer_epoch: int, marker: EndTxnMarker, leader_epoch: int
+) -> bytearray:
+    """The control batch that commits or aborts a producer's open transaction on one partition."""
+    key = _CONTROL_KEY.pack(0, 1 if marker.commit else 0)
+    value = _END_TXN_MARKER.pack(0, marker.coordinator_epoch)
+    return build_batch(
+        [Record(offset, timestamp, key, value)],
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=True,
+        leader_epoch=leader_epoch,
+    )
+
+
+def read_marker(record: Record) -> EndTxnMarker | None:
+    """The marker in a control record; None for control records that are not about transactions."""
+    if record.key is None or len(record.key) < 4 or record.value is None:
+        return None
+    _, kind = _CONTROL_KEY.unpack_from(record.key)
+    if kind not in (0, 1) or len(record.value) < 6:
+        return None
+    return EndTxnMarker(kind == 1, _END_TXN_MARKER.unpack_from(record.value)[1])

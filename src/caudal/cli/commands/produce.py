@@ -1,0 +1,289 @@
+"""`caudal produce TOPIC`: stdin (or files) to a topic, with kcat's habits. One record per line unless -D says otherwise; files without -l are one record each.
+
+With `-X transactional.id=…` everything goes into one transaction, committed at the end of the input and aborted on Ctrl-C or any failure.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from caudal.cli.clients import (
+    ANSWER_SECONDS,
+    DEFAULT_BOOTSTRAP,
+    Bootstrap,
+    ClientProperties,
+    client_config,
+    cluster_metadata,
+    explain,
+    key_values,
+    make_producer,
+    request_failed,
+)
+from caudal.cli.errors import CliError, UsageError
+from caudal.cli.record_format import unescape
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Producer
+
+FLUSH_SECONDS = 30
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_CHUNK = 256 * 1024
+
+
+def register(app: typer.Typer) -> None:
+    app.command("produce")(produce)
+
+
+def produce(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Each file is one record; with -l, one file of many."),
+    ] = None,
+    lines: Annotated[bool, typer.Option("-l", help="Split the file into records, as stdin is.")] = False,
+    key_delimiter: Annotated[
+        str | None, typer.Option("-K", metavar="DELIM", help="Split each record into key and value here.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("-k", metavar="KEY", help="The key of every record that has none by -K.")
+    ] = None,
+    headers: Annotated[list[str] | None, typer.Option("-H", metavar="NAME=VALUE", help="A header. Repeatable.")] = None,
+    partition: Annotated[int, typer.Option("-p", min=-1, help="Partition; -1 lets the key decide.")] = -1,
+    codec: Annotated[str, typer.Option("-z", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")] = "none",
+    delimiter: Annotated[
+        str, typer.Option("-D", metavar="DELIM", help=r"What ends a record; \n, \t, \xNN work.")
+    ] = r"\n",
+    empty_is_null: Annotated[bool, typer.Option("-Z", help="An empty value (or key) is NULL.")] = False,
+    count: Annotated[int | None, typer.Option("-c", min=1, metavar="N", help="Stop after so many records.")] = None,
+    acks: Annotated[str, typer.Option("--acks", help="all, 1 or 0.")] = "all",
+    tee: Annotated[bool, typer.Option("-T", help="Copy the input to stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", help="No progress and no summary.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    properties: ClientProperties = None,
+) -> None:
+    """Write stdin, line by line, to a topic."""
+    if codec not in CODECS:
+        raise UsageError(f"-z takes {', '.join(CODECS)}, not '{codec}'")
+    if acks not in ("all", "-1", "0", "1"):
+        raise UsageError(f"--acks takes all, 1 or 0, not '{acks}'")
+    if lines and len(files or ()) != 1:
+        raise UsageError("-l takes exactly one file")
+    end, split = unescape(delimiter), unescape(key_delimiter) if key_delimiter is not None else None
+    if not end or split == b"":
+        raise UsageError("a delimiter cannot be empty")
+    fixed_headers = list(key_values(headers, "-H").items()) if headers else None
+    defaults: dict[str, Any] = {
+        "compression.type": codec,
+        "acks": acks,
+        "linger.ms": 5,
+        "message.timeout.ms": FLUSH_SECONDS * 1000,
+    }
+    config = client_config(bootstrap, properties, defaults)
+    if config["acks"] in ("all", "-1") and "request.required.acks" not in config:
+        config.setdefault("enable.idempotence", True)
+    producer = make_producer(config)
+    _check_topic(producer, topic, partition, config["bootstrap.servers"])
+    sender = _Sender(producer, topic, partition, fixed_headers, config["bootstrap.servers"], quiet)
+    transactional = "transactional.id" in config
+    if transactional:
+        sender.in_transaction("init_transactions", ANSWER_SECONDS * 2)
+        sender.in_transaction("begin_transaction")
+    fixed_key = None if key is None else key.encode()
+    done = False
+    try:
+        for record in _records(files or [], lines, end, config):
+            if tee:
+                sys.stdout.buffer.write(record + end)
+            sender.send(*_key_and_value(record, split, fixed_key, empty_is_null))
+            if count is not None and sender.sent >= count:
+                break
+        sender.finish()
+        if transactional:
+            sender.in_transaction("commit_transaction", FLUSH_SECONDS)
+        done = True
+    except KeyboardInterrupt:
+        # What was typed before Ctrl-C is sent, unless it belongs to a transaction: that one is all or nothing.
+        if not transactional:
+            sender.finish()
+        raise
+    finally:
+        if transactional and not done:
+            sender.abort()
+        if tee:
+            sys.stdout.flush()
+    sender.summary()
+
+
+def _key_and_value(
+    record: bytes, split: bytes | None, fixed_key: bytes | None, empty_is_null: bool
+) -> tuple[bytes | None, bytes | None]:
+    key: bytes | None = None
+    value: bytes | None = record
+    if split is not None:
+        before, found, after = record.partition(split)
+        if found:
+            key, value = before, after
+    if empty_is_null:
+        key, value = key or None, value or None
+    return fixed_key if key is None else key, value
+
+
+def _records(files: list[Path], lines: bool, end: bytes, config: dict[str, Any]) -> Iterator[bytes]:
+    """The input, cut into records. An empty line is no record, as in kcat."""
+    limit = int(config.get("message.max.bytes", 1_000_000))
+    try:
+        if not files:
+            yield from _split(sys.stdin.buffer, end, limit)
+        elif lines:
+            with files[0].open("rb") as stream:
+                yield from _split(stream, end, limit)
+        else:
+            for path in files:
+                yield path.read_bytes()
+    except FileNotFoundError as error:
+        raise CliError(f"there is no file '{error.filename}'") from None
+    except IsADirectoryError as error:
+        raise CliError(f"'{error.filename}' is a folder, not a file") from None
+    except PermissionError as error:
+        raise CliError(f"no permission to read '{error.filename}'") from None
+
+
+def _split(stream: BinaryIO, end: bytes, limit: int) -> Iterator[bytes]:
+    # read1 gives what a person has typed so far; readline would too, but only knows "\n".
+    read = getattr(stream, "read1", stream.read)
+    rest = b""
+    while chunk := read(_CHUNK):
+        *complete, rest = (rest + chunk).split(end)
+        for record in complete:
+            if record:
+                yield record
+        if len(rest) > limit * 2 and end not in rest:
+            raise CliError(
+                f"no delimiter in {len(rest)} bytes of input: a record is limited to {limit} bytes; set the delimiter with -D"
+            )
+    if rest:
+        yield rest
+
+
+def _check_topic(producer: Producer, topic: str, partition: int, bootstrap: str) -> None:
+    """Says at once that a topic or partition is missing. Asking makes the broker create the topic where that is on."""
+    from confluent_kafka import KafkaError
+
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        found = cluster_metadata(producer, bootstrap, topic).topics[topic]
+        if found.error is None and found.partitions:
+            break
+        code = found.error.code() if found.error else KafkaError.LEADER_NOT_AVAILABLE
+        waitable = code in (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART)
+        if not waitable or time.monotonic() > deadline:
+            if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise CliError(
+                    f"there is no topic '{topic}' and the broker does not create it by itself; run `caudal topic create {topic}`"
+                )
+            raise CliError(
+                f"topic '{topic}': {explain(found.error, bootstrap) if found.error else 'it has no leader yet; try again'}"
+            )
+        time.sleep(0.1)
+    if partition >= 0 and partition not in found.partitions:
+        raise CliError(
+            f"topic '{topic}' has no partition {partition}; it has {len(found.partitions)} (0 to {len(found.partitions) - 1})"
+        )
+
+
+class _Sender:
+    """Counts what is delivered and ends the command at the first record that is not."""
+
+    def __init__(
+        self,
+        producer: Producer,
+        topic: str,
+        partition: int,
+        headers: list[tuple[str, str]] | None,
+        bootstrap: str,
+        quiet: bool,
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._bootstrap = bootstrap
+        self._options: dict[str, Any] = {"on_delivery": self._delivered}
+        if partition >= 0:
+            self._options["partition"] = partition
+        if headers:
+            self._options["headers"] = headers
+        self._quiet = quiet
+        self._progress = not quiet and sys.stderr.isatty() and not sys.stdin.isatty()
+        self._shown = time.monotonic()
+        self._failed: KafkaError | None = None
+        self._failures = 0
+        self.sent = 0
+        self.delivered = 0
+
+    def send(self, key: bytes | None, value: bytes | None) -> None:
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                self._producer.produce(self._topic, value=value, key=key, **self._options)
+                break
+            except BufferError:
+                self._producer.poll(0.05)
+            except KafkaException as error:
+                raise request_failed(error, self._bootstrap, f"record {self.sent + 1} was not sent") from None
+        self.sent += 1
+        self._producer.poll(0)
+        self._raise_failure()
+        if self._progress and time.monotonic() - self._shown > 0.5:
+            self._shown = time.monotonic()
+            print(f"\r{self.delivered} of {self.sent} records delivered", end="", file=sys.stderr)
+
+    def finish(self) -> None:
+        """Wait for every delivery report."""
+        deadline = time.monotonic() + FLUSH_SECONDS + 5
+        while self._producer.flush(0.5) and time.monotonic() < deadline:
+            self._raise_failure()
+        if self._progress:
+            print("\r\x1b[K", end="", file=sys.stderr)
+        self._raise_failure()
+        if self.delivered < self.sent:
+            raise CliError(f"{self.sent - self.delivered} of {self.sent} records were not confirmed in time")
+
+    def in_transaction(self, step: str, *timeout: float) -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            getattr(self._producer, step)(*timeout)
+        except KafkaException as error:
+            raise request_failed(error, self._bootstrap, f"{step.replace('_', ' ')} failed") from None
+
+    def abort(self) -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            self._producer.purge()
+            self._producer.abort_transaction(ANSWER_SECONDS)
+            print("the transaction was aborted: none of the records can be read", file=sys.stderr)
+        except KafkaException:
+            print("the transaction could not be aborted; the broker aborts it when its time is over", file=sys.stderr)
+
+    def summary(self) -> None:
+        if not self._quiet and sys.stderr.isatty():
+            print(f"{self.delivered} records to {self._topic}", file=sys.stderr)
+
+    def _delivered(self, error: KafkaError | None, message: Any) -> None:
+        if error is None:
+            self.delivered += 1
+        else:
+            self._failures += 1
+            self._failed = self._failed or error
+
+    def _raise_failure(self) -> None:
+        if self._failed is not None:
+            reason = explain(self._failed, self._bootstrap)
+            raise CliError(f"{self._failures} of {self.sent} records were not delivered to '{self._topic}': {reason}")

@@ -1,0 +1,251 @@
+"""`caudal up`: every server of the platform in one process tree. For now that is the broker; the others join here as they are built.
+
+Each server is a child process of its own command, started with a pipe to say that it is ready and a stdin that ends when this process does: whatever
+happens to the parent, kill -9 included, no child stays behind. A server that dies takes the rest down, with its own words on the screen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from caudal.cli.broker_process import DEFAULT_HOST, DEFAULT_PORT, STOP_SECONDS
+from caudal.cli.errors import CliError, UsageError
+from caudal.cli.ports import is_taken, taken_message
+
+READY_SECONDS = 120.0
+DEFAULT_DATA = Path("caudal-data")
+
+# The servers that are promised but not built: their flags are accepted so that scripts can be written today, and said to have no effect.
+LATER = {
+    "registry_port": "the Schema Registry",
+    "connect_port": "Connect",
+    "ksql_port": "KSQL",
+    "ui_port": "the control center",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("up")(up)
+
+
+def up(
+    data: Annotated[Path, typer.Option("--data", help="Folder for everything that is kept.")] = DEFAULT_DATA,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = DEFAULT_HOST,
+    kafka_port: Annotated[
+        int, typer.Option("--kafka-port", min=0, max=65535, help="Port of the broker.")
+    ] = DEFAULT_PORT,
+    registry_port: Annotated[
+        int | None, typer.Option("--registry-port", min=1, max=65535, help="(comes later) Port of the Schema Registry.")
+    ] = None,
+    connect_port: Annotated[
+        int | None, typer.Option("--connect-port", min=1, max=65535, help="(comes later) Port of Connect.")
+    ] = None,
+    ksql_port: Annotated[
+        int | None, typer.Option("--ksql-port", min=1, max=65535, help="(comes later) Port of KSQL.")
+    ] = None,
+    ui_port: Annotated[
+        int | None, typer.Option("--ui-port", min=1, max=65535, help="(comes later) Port of the control center.")
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option("--metrics-port", min=0, max=65535, help="Port of the broker's /metrics (9404, or a free one)."),
+    ] = None,
+    bootstrap: Annotated[
+        str | None, typer.Option("--bootstrap", help="(comes later) Use this Kafka and start no broker.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", help="(comes later) The Spark master to run pipelines on.")
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="(comes later) Fill the platform with a demonstration.")] = False,
+    secure: Annotated[bool, typer.Option("--secure", help="(comes later) TLS, users and ACLs.")] = False,
+    properties: Annotated[
+        list[str] | None, typer.Option("-c", metavar="KEY=VALUE", help="Any Kafka property. Repeatable.")
+    ] = None,
+    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "warning",
+) -> None:
+    """Start the platform (for now: the broker) and print where everything listens. Ctrl-C stops it."""
+    if secure:
+        # Starting in the clear what was asked to be secure would be a lie with consequences.
+        raise UsageError(
+            "--secure comes with the security part and nothing was started; leave it out for a broker on this machine only"
+        )
+    if bootstrap:
+        raise UsageError(
+            f"--bootstrap {bootstrap} means no broker here, and the other servers come later: there is nothing to start yet"
+        )
+    notes = _notes(
+        {"registry_port": registry_port, "connect_port": connect_port, "ksql_port": ksql_port, "ui_port": ui_port},
+        master,
+        demo,
+    )
+    if kafka_port and is_taken(host, kafka_port):
+        raise CliError(taken_message(kafka_port, "--kafka-port"))
+    arguments = [
+        "broker",
+        "--host",
+        host,
+        "--port",
+        str(kafka_port),
+        "--data",
+        str(data / "broker"),
+        "--log-level",
+        log_level,
+    ]
+    if metrics_port is not None:
+        arguments += ["--metrics-port", str(metrics_port)]
+    for item in properties or ():
+        arguments += ["-c", item]
+    supervise([Service("Kafka broker", arguments)], notes, data)
+
+
+def _notes(ports: dict[str, int | None], master: str | None, demo: bool) -> list[str]:
+    notes = [
+        f"{LATER[name]} is not part of Caudal yet: --{name.replace('_', '-')} has no effect"
+        for name, port in ports.items()
+        if port
+    ]
+    if master:
+        notes.append("pipelines are not part of Caudal yet: --master has no effect")
+    if demo:
+        notes.append(
+            "the demonstration is not part of Caudal yet: --demo has no effect; try `caudal produce` and `caudal consume`"
+        )
+    return notes
+
+
+class Service(NamedTuple):
+    """One server: its name in the table and the `caudal` arguments that run it."""
+
+    name: str
+    arguments: list[str]
+
+
+class _Running(NamedTuple):
+    service: Service
+    process: subprocess.Popen[bytes]
+    facts: dict[str, Any]
+
+
+def supervise(services: list[Service], notes: list[str], data: Path) -> None:
+    """Start the services in order, show the table, wait for a signal or a death, stop all in reverse order."""
+    started = time.perf_counter()
+    stop = _StopFlag()
+    running: list[_Running] = []
+    try:
+        for service in services:
+            running.append(_start(service, stop))
+            if stop.asked:
+                return
+        _print_addresses(running, notes, data, time.perf_counter() - started)
+        while not stop.asked:
+            for item in running:
+                code = item.process.poll()
+                if code is not None:
+                    raise CliError(
+                        f"{item.service.name} ended by itself with exit code {code}; its last lines are above"
+                    )
+            stop.wait(0.2)
+    finally:
+        _stop(running)
+    print("stopped")
+
+
+class _StopFlag:
+    """SIGINT and SIGTERM turned into a flag that a wait can be woken by."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self.asked = True
+        os.write(self._write, b"x")
+
+    def wait(self, seconds: float, *others: int) -> list[int]:
+        """Up to `seconds`, or until a signal or one of the `others` can be read; returns the readable others."""
+        with selectors.DefaultSelector() as selector:
+            for descriptor in (self._read, *others):
+                selector.register(descriptor, selectors.EVENT_READ)
+            return [key.fd for key, _ in selector.select(seconds) if key.fd in others]
+
+
+def _start(service: Service, stop: _StopFlag) -> _Running:
+    ready_read, ready_write = os.pipe()
+    command = [
+        sys.executable,
+        "-m",
+        "caudal.cli.main",
+        *service.arguments,
+        "--ready-fd",
+        str(ready_write),
+        "--stop-on-stdin-eof",
+    ]
+    # A group of its own: Ctrl-C reaches this process only, which then stops the servers in order.
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(ready_write,), start_new_session=True
+    )
+    os.close(ready_write)
+    running = _Running(service, process, {})
+    deadline = time.monotonic() + READY_SECONDS
+    said = b""
+    with os.fdopen(ready_read, "rb", buffering=0) as pipe:
+        while not said.endswith(b"\n"):
+            if stop.asked or time.monotonic() > deadline:
+                break
+            if stop.wait(0.2, pipe.fileno()):
+                part = pipe.read(4096)
+                if not part:
+                    break
+                said += part
+    if stop.asked:
+        return running
+    if not said.endswith(b"\n"):
+        _stop([running])
+        # The child has said on stderr what is wrong; one line more says what that means here.
+        raise CliError(f"the {service.name} did not start", exit_code=process.returncode or 1)
+    running.facts.update(json.loads(said))
+    return running
+
+
+def _stop(running: list[_Running]) -> None:
+    for item in reversed(running):
+        if item.process.poll() is None:
+            item.process.terminate()
+        try:
+            item.process.wait(STOP_SECONDS + 5)
+        except subprocess.TimeoutExpired:
+            item.process.kill()
+            item.process.wait()
+        if item.process.stdin is not None:
+            item.process.stdin.close()
+
+
+def _print_addresses(running: list[_Running], notes: list[str], data: Path, seconds: float) -> None:
+    rows = []
+    for item in running:
+        rows.append((item.service.name, str(item.facts["address"])))
+        if item.facts.get("metrics"):
+            rows.append(("  metrics", str(item.facts["metrics"])))
+    rows.append(("Data", str(data.resolve())))
+    first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    print(f"Caudal is up after {seconds:.1f} s. Ctrl-C stops it.\n")
+    print(f"  ┌─{'─' * first}─┬─{'─' * second}─┐")
+    for name, address in rows:
+        print(f"  │ {name.ljust(first)} │ {address.ljust(second)} │")
+    print(f"  └─{'─' * first}─┴─{'─' * second}─┘")
+    for note in notes:
+        print(f"  note: {note}")
+    print(flush=True)
