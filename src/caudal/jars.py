@@ -1,12 +1,12 @@
 """Fetches the few Java archives that Caudal's Spark pipelines, benchmarks and tests run.
 
-Which archives there are stands in ``jars.toml`` and nowhere else: sets of Maven coordinates, each with its SHA-256. They are fetched by Ivy,
-which comes inside PySpark and knows Maven Central by itself, one by one and without their dependencies (the sets are complete as written, and
-for Spark's Kafka connector the declared dependencies would not even resolve). What arrives is checked and then kept in one folder:
-``CAUDAL_JARS``, or ``~/.cache/caudal/jars``.
+Which archives there are stands in ``jars.toml`` and nowhere else: sets of Maven coordinates, each with its SHA-256.
+They are fetched by Ivy, which comes inside PySpark and knows Maven Central by itself, one by one and without their
+dependencies: the sets are complete as written, and for Spark's Kafka connector the declared dependencies would not even
+resolve. What arrives is checked and then kept in one folder: ``CAUDAL_JARS``, or ``~/.cache/caudal/jars``.
 
-Offline: put the files (``artifact-version.jar``) into that folder; nothing is fetched when all are there. Behind a mirror: let
-``CAUDAL_IVY_SETTINGS`` name an Ivy settings file.
+Offline: put the files (``artifact-version.jar``) into that folder; nothing is fetched when all are there. Behind a
+mirror: let ``CAUDAL_IVY_SETTINGS`` name an Ivy settings file.
 
 Left out on purpose: version ranges, transitive resolution, snapshots. The broker itself needs none of this.
 """
@@ -186,7 +186,9 @@ def main(arguments: list[str] | None = None) -> int:
                 for jar in jars_of(name):
                     print(f"{name:14} {jar.coordinates} {jar.sha256}")
         case _:
-            print(f"usage: python -m caudal.jars fetch|list|path SET…   (sets: {', '.join(set_names())})", file=sys.stderr)
+            print(
+                f"usage: python -m caudal.jars fetch|list|path SET…   (sets: {', '.join(set_names())})", file=sys.stderr
+            )
             return 2
     return 0
 

@@ -1,7 +1,8 @@
 """The pytest fixtures `caudal_broker` (a fresh broker per test) and `caudal_session_broker` (one for the whole run).
 
-Found by pytest through the entry point `pytest11`, so it is imported in every pytest run of a machine that has Caudal: the broker itself is imported only
-when a fixture is used. Properties come from a marker: `@pytest.mark.caudal(num_partitions=3)`.
+Found by pytest through the entry point `pytest11`, so it is imported in every pytest run of a machine that has
+Caudal: the broker itself is imported only when a fixture is used. Properties come from a marker:
+`@pytest.mark.caudal(num_partitions=3)`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A real broker inside your tests: `with embedded_broker() as broker:` and any Kafka client can use `broker.bootstrap`.
 
-The broker runs in a thread with its own event loop, on a free port and in a temporary folder that goes when it stops. It is the same broker that
-`caudal broker` runs, with settings that suit tests (no wait before the first rebalance, few partitions in the internal topics); what is given wins. Faults
-can be injected (`broker.faults`), the broker stopped and started again on the same port and data, or killed without a clean shutdown.
+The broker runs in a thread with its own event loop, on a free port and in a temporary folder that goes when it stops.
+It is the same broker that `caudal broker` runs, with settings that suit tests (no wait before the first rebalance,
+few partitions in the internal topics); what is given wins. Faults can be injected (`broker.faults`), the broker
+stopped and started again on the same port and data, or killed without a clean shutdown.
 
 Not here: clients (use confluent-kafka or any other) and clusters of several brokers.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
 import tempfile
 import threading
@@ -51,8 +53,8 @@ def embedded_broker(
 ) -> Iterator[EmbeddedBroker]:
     """A running broker for the length of the `with` block.
 
-    Kafka properties come as a mapping or as keywords with underscores for dots: `embedded_broker(num_partitions=3)`. With `data` the folder is
-    yours and stays; without, it is temporary. `port=0` takes a free one.
+    Kafka properties come as a mapping or as keywords with underscores for dots: `embedded_broker(num_partitions=3)`.
+    With `data` the folder is yours and stays; without, it is temporary. `port=0` takes a free one.
     """
     broker = EmbeddedBroker({**(properties or {}), **_with_dots(settings)}, data=data, port=port, host=host)
     broker.start()
@@ -116,7 +118,10 @@ class EmbeddedBroker:
             raise failure[0]
 
     def stop(self) -> None:
-        """A clean shutdown. The data stays until `close` (or the end of the `with` block). Stopping twice is no error."""
+        """A clean shutdown.
+
+        The data stays until `close` (or the end of the `with` block). Stopping twice is no error.
+        """
         if self._broker is None:
             return
         try:
@@ -125,7 +130,10 @@ class EmbeddedBroker:
             self._end()
 
     def kill(self) -> None:
-        """End as after `kill -9`: connections torn, no flush, no clean-shutdown marker. What was written to the system stays, as it does there."""
+        """End as after `kill -9`: connections torn, no flush, no clean-shutdown marker.
+
+        What was written to the system stays, as it does there.
+        """
         if self._broker is None:
             return
         broker = self._broker
@@ -239,7 +247,10 @@ class EmbeddedBroker:
 
 
 class FaultControl:
-    """`broker.faults` for the test's thread. APIs and errors go by name or number: `faults.error("PRODUCE", "not_leader_or_follower", times=2)`."""
+    """`broker.faults` for the test's thread.
+
+    APIs and errors go by name or number: `faults.error("PRODUCE", "not_leader_or_follower", times=2)`.
+    """
 
     def __init__(self, embedded: EmbeddedBroker) -> None:
         self._embedded = embedded
@@ -298,7 +309,8 @@ def _tear_down(broker: Broker) -> None:
         server.listener.close()
     for connection in list(server.connections):
         connection.transport.abort()
-    broker.logs.abandon()
+    # No orderly method does this, on purpose: nothing but a test may let go of a folder without closing it.
+    os.close(broker.logs._lock)
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

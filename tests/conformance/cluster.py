@@ -25,9 +25,9 @@ class Cluster:
 
 
 @contextmanager
-def caudal_broker(data: Path, *, port: int | None = None, **config: str) -> Iterator[Cluster]:
-    """A broker that must start, live through the block, and stop cleanly when asked; underscores in names stand for dots."""
-    port = port or free_port()
+def caudal_broker(data: Path, **config: str) -> Iterator[Cluster]:
+    """A broker that must start, live through the block, and stop cleanly; underscores in names stand for dots."""
+    port = free_port()
     log = data.with_suffix(".log")
     command = [sys.executable, "-m", "caudal.cli.main", "broker", "--port", str(port), "--data", str(data)]
     command += ["--metrics-port", str(free_port())]

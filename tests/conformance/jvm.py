@@ -12,7 +12,12 @@ from caudal import jars
 
 SOURCES = Path(__file__).parents[1] / "java"
 # Short programs gain nothing from the optimising compiler or a parallel collector, and tests share the machine.
-FLAGS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", f"-Dlog4j2.configurationFile={SOURCES / 'log4j2.properties'}"]
+FLAGS = [
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    f"-Dlog4j2.configurationFile={SOURCES / 'log4j2.properties'}",
+]
 
 
 @cache

@@ -87,7 +87,11 @@ def test_configs_have_kafkas_defaults_and_can_be_changed(client: Client, topic: 
 
 def test_what_does_not_exist_cannot_be_deleted_or_grown(client: Client, unique: Callable[[str], str]) -> None:
     with client.admin() as admin:
-        for attempt in (lambda: admin.delete_topic(unique("none")), lambda: admin.add_partitions(unique("none"), 2)):
+        attempts: list[Callable[[], None]] = [
+            lambda: admin.delete_topic(unique("none")),
+            lambda: admin.add_partitions(unique("none"), 2),
+        ]
+        for attempt in attempts:
             with pytest.raises(Refused) as refusal:
                 attempt()
             assert refusal.value.code == UNKNOWN_TOPIC

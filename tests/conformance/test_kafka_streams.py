@@ -1,8 +1,9 @@
-"""Kafka Streams (Java), unmodified, exactly once: a word count that is killed in the middle still counts every word once."""
+"""Kafka Streams (Java), unmodified, exactly once: a word count killed in the middle still counts every word once."""
 
 from __future__ import annotations
 
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +16,13 @@ from .cluster import Cluster
 
 pytestmark = pytest.mark.java
 
-WORDS = "all streams lead to kafka and kafka leads to all streams".split()
+WORDS = ["all", "streams", "lead", "to", "kafka", "and", "kafka", "leads", "to", "all", "streams"]
 
 
 @pytest.mark.timeout(150)
-def test_a_killed_word_count_counts_every_word_once(cluster: Cluster, other: Client, unique: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_killed_word_count_counts_every_word_once(
+    cluster: Cluster, other: Client, unique: Callable[[str], str], tmp_path: Path
+) -> None:
     lines, counts, application = unique("lines"), unique("counts"), unique("word-count")
     with other.admin() as admin:
         admin.create_topic(lines, partitions=2)
@@ -47,7 +50,7 @@ def test_a_killed_word_count_counts_every_word_once(cluster: Cluster, other: Cli
             application_process = subprocess.Popen(command, stdout=log, stderr=log)
         assert eventually(is_counted, 60, 0), (tmp_path / "first.log").read_text()[-3000:]
         send(2000)
-        assert eventually(lambda: len(received) > 0 and not is_counted(), 5, 0) or True
+        time.sleep(0.3)  # in the middle of it
         application_process.kill()  # no goodbye: its transaction stays open, its member stays in the group
         application_process.wait()
         send(500)

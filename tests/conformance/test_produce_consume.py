@@ -60,11 +60,17 @@ def test_null_and_empty_are_different(client: Client, topic: str) -> None:
     with client.consumer() as consumer:
         consumer.assign([(topic, 0)])
         received = consumer.take(3)
-    assert [(message.key, message.value) for message in received] == [(b"tombstone", None), (b"", b""), (None, b"no key")]
+    assert [(message.key, message.value) for message in received] == [
+        (b"tombstone", None),
+        (b"", b""),
+        (None, b"no key"),
+    ]
 
 
 def test_a_header_without_a_value_comes_back_so(client: Client, other: Client, topic: str) -> None:
-    with (other if client.name == "kafka-python" else client).producer() as producer:  # kafka-python reads but never writes one
+    with (
+        other if client.name == "kafka-python" else client
+    ).producer() as producer:  # kafka-python reads but never writes one
         producer.send([Outgoing(topic, value=b"x", headers=(("nothing", None), ("empty", b"")))])
     with client.consumer() as consumer:
         consumer.assign([(topic, 0)])

@@ -31,7 +31,9 @@ def test_a_seek_by_offset_starts_exactly_there(client: Client, filled: str) -> N
 def test_a_time_leads_to_the_first_record_at_or_after_it(client: Client, filled: str) -> None:
     with client.consumer() as consumer:
         consumer.assign([(filled, 0)])
-        found = {at: consumer.offset_for_time((filled, 0), BASE + at) for at in (-5000, 0, 1, 41_000, 41_500, 98_999, 99_000)}
+        found = {
+            at: consumer.offset_for_time((filled, 0), BASE + at) for at in (-5000, 0, 1, 41_000, 41_500, 98_999, 99_000)
+        }
         assert found == {-5000: 0, 0: 0, 1: 1, 41_000: 41, 41_500: 42, 98_999: 99, 99_000: 99}
         assert consumer.offset_for_time((filled, 0), BASE + 99_001) in (None, 100)
 
@@ -43,7 +45,11 @@ def test_the_ends_are_the_first_and_the_next_offset(client: Client, filled: str)
 
 
 def test_latest_skips_what_is_there_and_earliest_does_not(client: Client, filled: str) -> None:
-    with client.consumer(start="latest") as late, client.consumer(start="earliest") as early, client.producer() as producer:
+    with (
+        client.consumer(start="latest") as late,
+        client.consumer(start="earliest") as early,
+        client.producer() as producer,
+    ):
         late.assign([(filled, 0)])
         assert late.is_quiet(1.5)
         producer.send([Outgoing(filled, b"new")])

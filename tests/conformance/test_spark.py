@@ -81,7 +81,11 @@ def test_micro_batches_pass_every_record_once_across_a_restart(
 
     def run_to_the_end() -> None:
         rows = stream(spark, cluster, source).selectExpr("key", "upper(cast(value as string)) as value")
-        writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", cluster.bootstrap).option("topic", target)
+        writer = (
+            rows.writeStream.format("kafka")
+            .option("kafka.bootstrap.servers", cluster.bootstrap)
+            .option("topic", target)
+        )
         query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
         assert query.awaitTermination(90)
 
@@ -97,7 +101,9 @@ def test_real_time_mode_answers_in_milliseconds(
 ) -> None:
     source, target = pair
     rows = stream(spark, cluster, source).selectExpr("key", "upper(cast(value as string)) as value")
-    writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", cluster.bootstrap).option("topic", target)
+    writer = (
+        rows.writeStream.format("kafka").option("kafka.bootstrap.servers", cluster.bootstrap).option("topic", target)
+    )
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).outputMode("update")
     query = writer.trigger(realTime="30 seconds").start()
     try:

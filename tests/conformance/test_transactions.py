@@ -21,7 +21,9 @@ def values(client: Client, topic: str, count: int, *, committed_only: bool = Tru
         return taken
 
 
-def test_committed_records_are_seen_and_aborted_ones_are_not(client: Client, other: Client, topic: str, unique: Callable[[str], str]) -> None:
+def test_committed_records_are_seen_and_aborted_ones_are_not(
+    client: Client, other: Client, topic: str, unique: Callable[[str], str]
+) -> None:
     with client.producer(transactional_id=unique("tx")) as producer:
         producer.begin()
         producer.send([Outgoing(topic, b"one"), Outgoing(topic, b"two")])
@@ -37,7 +39,9 @@ def test_committed_records_are_seen_and_aborted_ones_are_not(client: Client, oth
         assert values(reader, topic, 4, committed_only=False) == [b"one", b"two", b"never", b"three"]
 
 
-def test_an_open_transaction_holds_back_readers_of_committed_records(client: Client, topic: str, unique: Callable[[str], str]) -> None:
+def test_an_open_transaction_holds_back_readers_of_committed_records(
+    client: Client, topic: str, unique: Callable[[str], str]
+) -> None:
     with client.producer(transactional_id=unique("tx")) as producer, client.producer() as plain:
         producer.begin()
         producer.send([Outgoing(topic, b"open")])
@@ -63,7 +67,9 @@ def test_a_transaction_spans_topics(client: Client, unique: Callable[[str], str]
         assert values(client, name, 1) == [b"kept"]
 
 
-def test_a_second_producer_with_the_same_id_fences_the_first(client: Client, topic: str, unique: Callable[[str], str]) -> None:
+def test_a_second_producer_with_the_same_id_fences_the_first(
+    client: Client, topic: str, unique: Callable[[str], str]
+) -> None:
     identity = unique("tx")
     zombie = client.producer(transactional_id=identity)
     try:
@@ -82,7 +88,9 @@ def test_a_second_producer_with_the_same_id_fences_the_first(client: Client, top
     assert values(client, topic, 1) == [b"successor"]
 
 
-def test_a_transaction_that_takes_too_long_is_aborted_by_the_broker(client: Client, topic: str, unique: Callable[[str], str]) -> None:
+def test_a_transaction_that_takes_too_long_is_aborted_by_the_broker(
+    client: Client, topic: str, unique: Callable[[str], str]
+) -> None:
     with client.producer(transactional_id=unique("tx"), transaction_seconds=2) as producer, client.producer() as plain:
         producer.begin()
         producer.send([Outgoing(topic, b"too slow")])
@@ -103,7 +111,10 @@ def test_offsets_move_with_the_output_or_not_at_all(client: Client, topic: str, 
         admin.create_topic(target)
     with client.producer() as feeder:
         feeder.send(Outgoing(topic, str(number).encode()) for number in range(10))
-    with client.consumer(group, committed_only=True) as consumer, client.producer(transactional_id=unique("tx")) as producer:
+    with (
+        client.consumer(group, committed_only=True) as consumer,
+        client.producer(transactional_id=unique("tx")) as producer,
+    ):
         consumer.subscribe([topic])
         batch = consumer.take(10)
         producer.begin()

@@ -16,6 +16,7 @@ import json
 import mmap
 import random
 import shlex
+import signal
 import sys
 import tempfile
 import time
@@ -109,6 +110,8 @@ class Run:
         def turn(case: Case, scale: float, label: str, keep: int | None) -> None:
             for key in self.shuffled(list(self.factories)):
                 self.progress.update(task, description=f"{label} · {case.name} · {key}")
+                if not self.progress.console.is_terminal:  # a bar cannot be drawn into a file, but someone may watch it
+                    self.progress.console.print(f"{label} · {case.name} · {key}", highlight=False, soft_wrap=True)
                 self.measure_case(case, key, scale, keep)
                 self.progress.advance(task)
 
@@ -286,6 +289,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.pop("list"):
         print("\n".join(case.name for case in all_cases()))
         return 0
+    # Asked to end, it ends as by Ctrl-C: the servers are stopped and their folders removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         results = run(Options(**chosen))
     except (BenchError, jars.JarError) as error:

@@ -98,7 +98,8 @@ def leaders(response: bytes) -> tuple[int, dict[str, list[int]]]:
         for _ in range(integer(">i")):
             error, _index, leader = integer(">h"), integer(">i"), integer(">i")
             for _ in range(2):  # replicas, then in-sync replicas
-                position += 4 * integer(">i")
+                replicas = integer(">i")
+                position += 4 * replicas
             topics[name].append(-1 if error else leader)
     return brokers, topics
 

@@ -149,7 +149,8 @@ def consume(port: int, topic: str, partitions: int, count: int) -> dict[str, Any
         begin = last_progress = time.perf_counter()
         consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
         while seen < count:
-            messages = consumer.consume(10_000, 0.5)
+            # Never more than there are: consume() waits for as many as it is asked for.
+            messages = consumer.consume(min(10_000, count - seen), 0.5)
             now = time.perf_counter()
             if messages:
                 last_progress = now
@@ -348,7 +349,8 @@ def create_topics(port: int, topics: list[str], partitions: int, configs: dict[s
 
 @workload
 def delete_topics(port: int, topics: list[str]) -> dict[str, Any]:
-    finish(admin(port).delete_topics(topics, operation_timeout=ADMIN_TIMEOUT, request_timeout=ADMIN_TIMEOUT))
+    client = admin(port)  # held by a name: without one it would be gone before its answers arrive
+    finish(client.delete_topics(topics, operation_timeout=ADMIN_TIMEOUT, request_timeout=ADMIN_TIMEOUT))
     return {}
 
 
@@ -356,7 +358,8 @@ def delete_topics(port: int, topics: list[str]) -> dict[str, Any]:
 def alter_topic(port: int, topic: str, configs: dict[str, str]) -> dict[str, Any]:
     entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in configs.items()]
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    finish(admin(port).incremental_alter_configs([resource]))
+    client = admin(port)
+    finish(client.incremental_alter_configs([resource]))
     return {}
 
 

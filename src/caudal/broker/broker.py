@@ -96,7 +96,12 @@ class Broker:
         async with self._creating:
             if name not in self.metadata.topics:
                 plan = internal_topic(name, self.config)
-                await self.metadata.create_topic(name, plan.partitions, plan.replication_factor, plan.configs)
+                try:
+                    await self.metadata.create_topic(name, plan.partitions, plan.replication_factor, plan.configs)
+                except KafkaError as error:
+                    # A client that went away has let go of the lock here; its creation went on to the end.
+                    if error.code is not ErrorCode.topic_already_exists:
+                        raise
 
     # -- start and stop ------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The internal topics as people can read them: `__consumer_offsets` and `__transaction_state` decoded to plain values for the CLI.
+"""The internal topics (`__consumer_offsets`, `__transaction_state`) as plain values that people can read.
 
 The formats themselves belong to the coordinators; this only chooses the decoder by topic and makes the two shapes alike
 ({"type", "key", "value"}). A record that cannot be read is shown as hexadecimal with the reason, never hidden.

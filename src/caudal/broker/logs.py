@@ -1,7 +1,8 @@
-"""Logging as the broker's operators see it: short text lines for people, JSON lines for machines, and a brake on repeated warnings.
+"""Logging for operators: short text lines for people, JSON lines for machines, a brake on repeated warnings.
 
-Plain stdlib logging underneath: every module logs through `logging.getLogger("caudal.broker.…")`, with `extra={…}` for fields. Only the
-command line calls `set_up`; a program that embeds the broker keeps its own logging. Rotation is left to the system (journald, Docker, logrotate).
+Plain stdlib logging underneath: every module logs through `logging.getLogger("caudal.broker.…")`, with `extra={…}`
+for fields. Only the command line calls `set_up`; a program that embeds the broker keeps its own logging. Rotation is
+left to the system (journald, Docker, logrotate).
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _RESET = "\x1b[0m"
 
 
 def set_up(level: str = "info", style: str = "text", stream: TextIO | None = None) -> None:
-    """Send every log line of the process to `stream` (stderr) in this style. Calling it again replaces the first set-up."""
+    """Send every log line of the process to `stream` (stderr) in this style.
+
+    Calling it again replaces the first set-up.
+    """
     if level not in LEVELS:
         raise ValueError(f"'{level}' is not a log level; choose one of {', '.join(LEVELS)}")
     if style not in FORMATS:
@@ -71,7 +75,9 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line: ts, level, logger, message, the fields of `extra`, and `exception` where there is one."""
+    """One JSON object per line: ts, level, logger, message, the fields of `extra`, and `exception` where there is
+    one.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, Any] = {
@@ -90,7 +96,8 @@ class JsonLines(logging.Formatter):
 class Quiet:
     """A logger that says each kind of thing at most once per interval, and then how often it happened meanwhile.
 
-    For warnings that a hostile or broken client can cause at will: they must neither fill the disk nor take the broker's time.
+    For warnings that a hostile or broken client can cause at will: they must neither fill the disk nor take the
+    broker's time.
 
     >>> quiet = Quiet(logging.getLogger("caudal.test"), seconds=10)
     >>> quiet.warning("bad-crc", "a batch from %s has a wrong CRC", "10.0.0.7")
@@ -127,7 +134,9 @@ class Quiet:
 
 
 def _printable(text: str) -> str:
-    """Client-supplied text on one line: control characters escaped, so that nobody can forge lines or move the cursor."""
+    """Client-supplied text on one line: control characters escaped, so that nobody can forge lines or move the
+    cursor.
+    """
     return (
         text
         if text.isprintable()

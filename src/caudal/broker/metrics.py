@@ -1,9 +1,10 @@
 """What the broker counts, and how a scrape shows it in Prometheus' text format.
 
-Two halves. `observe` runs once per request on the event loop and must cost less than a microsecond: plain lists, no locks, no labels, no
-library. A scrape reads those counters and the broker's own state (logs, groups, transactions) into plain families (`families`, on the
-loop, in small steps), and only then builds Prometheus objects and text (`render_families`, safe in a thread, since it touches nothing shared).
-prometheus_client is imported at the first scrape: a broker that nobody scrapes does not pay for it.
+Two halves. `observe` runs once per request on the event loop and must cost less than a microsecond: plain lists, no
+locks, no labels, no library. A scrape reads those counters and the broker's own state (logs, groups, transactions)
+into plain families (`families`, on the loop, in small steps), and only then builds Prometheus objects and text
+(`render_families`, safe in a thread, since it touches nothing shared). prometheus_client is imported at the first
+scrape: a broker that nobody scrapes does not pay for it.
 
 Deliberately absent: rates and quantiles (Prometheus computes them), and series of topics that no longer exist.
 """
@@ -15,7 +16,6 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from caudal import __version__
@@ -83,7 +83,10 @@ class Metrics:
         return sum(count for (api, _), count in self._errors.items() if api == api_key)
 
     def families(self, broker: Broker | None) -> Iterator[Family | None]:
-        """Every family with its samples, read from the counters and the broker. A None between asks the caller to let the loop breathe."""
+        """Every family with its samples, read from the counters and the broker.
+
+        A None between asks the caller to let the loop breathe.
+        """
         yield from self._request_families()
         yield Family("caudal_connections", "gauge", "Client connections open now.").one(self.connections)
         yield Family("caudal_start_time_seconds", "gauge", "When the broker started, in seconds since 1970.").one(
@@ -124,15 +127,17 @@ class Metrics:
         yield from (count, received, sent, latency, errors)
 
 
-@dataclass(slots=True)
 class Family:
     """A metric and its samples as plain values, to cross from the event loop to the thread that makes text of them."""
 
-    name: str
-    kind: str
-    help: str
-    labels: tuple[str, ...] = ()
-    samples: list[tuple[tuple[str, ...], Any]] = field(default_factory=list)
+    __slots__ = ("help", "kind", "labels", "name", "samples")
+
+    def __init__(self, name: str, kind: str, help: str, labels: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.labels = labels
+        self.samples: list[tuple[tuple[str, ...], Any]] = []
 
     def add(self, labels: tuple[str, ...], value: Any) -> None:
         self.samples.append((labels, value))

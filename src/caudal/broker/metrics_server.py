@@ -1,18 +1,16 @@
 """`/metrics` and `/health` over HTTP: the smallest responder that is correct and safe.
 
-GET and HEAD only, one request per connection. The Host header must name this machine, so that a web page cannot read the figures by
-DNS rebinding. Headers are limited to 8 KiB and five seconds. Bound to 127.0.0.1 unless told otherwise. Not a web framework: no keep-alive, no
-bodies, no TLS (put a proxy in front where the network is not yours).
+GET and HEAD only, one request per connection. The Host header must name this machine, so that a web page cannot read
+the figures by DNS rebinding. Headers are limited to 8 KiB and five seconds. Bound to 127.0.0.1 unless told otherwise.
+Not a web framework: no keep-alive, no bodies, no TLS (put a proxy in front where the network is not yours).
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import logging
 import socket
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from caudal.broker.metrics import Family, render_families
@@ -26,7 +24,19 @@ MAX_HEAD_BYTES = 8 * 1024
 HEAD_SECONDS = 5.0
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-Answer = tuple[HTTPStatus, str, bytes]
+Answer = tuple[int, str, bytes]
+
+# Not http.HTTPStatus: importing it costs more than this page is worth at the broker's start.
+_PHRASES = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 
 
 class MetricsServer:
@@ -55,13 +65,13 @@ class MetricsServer:
                 async with asyncio.timeout(HEAD_SECONDS):
                     head = await reader.readuntil(b"\r\n\r\n")
             except asyncio.LimitOverrunError:
-                answer = _refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large")
+                answer = _refuse(431, "the request's head is too large")
             except TimeoutError:
-                answer = _refuse(HTTPStatus.REQUEST_TIMEOUT, "the request did not come in time")
+                answer = _refuse(408, "the request did not come in time")
             except asyncio.IncompleteReadError as error:
                 if not error.partial:
                     return
-                answer = _refuse(HTTPStatus.BAD_REQUEST, "the request ends early")
+                answer = _refuse(400, "the request ends early")
             else:
                 head_only = head.startswith(b"HEAD ")
                 answer = await self._safe_answer(head)
@@ -77,7 +87,7 @@ class MetricsServer:
             return await self._answer(head)
         except Exception:
             log.exception("the metrics page failed")
-            return _refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page failed; the broker's log says why")
+            return _refuse(500, "the page failed; the broker's log says why")
 
     async def _answer(self, head: bytes) -> Answer:
         try:
@@ -85,17 +95,17 @@ class MetricsServer:
             method, target, version = lines[0].split(" ")
             headers = _headers(lines[1:])
         except (UnicodeDecodeError, ValueError):
-            return _refuse(HTTPStatus.BAD_REQUEST, "this is not an HTTP request")
+            return _refuse(400, "this is not an HTTP request")
         if not version.startswith("HTTP/1."):
-            return _refuse(HTTPStatus.BAD_REQUEST, "only HTTP/1.1 is spoken here")
+            return _refuse(400, "only HTTP/1.1 is spoken here")
         hosts = headers.get("host", [])
         if len(hosts) != 1 or not self._is_us(hosts[0]):
-            return _refuse(HTTPStatus.BAD_REQUEST, "the Host header does not name this broker")
+            return _refuse(400, "the Host header does not name this broker")
         path = target.partition("?")[0]
         if path not in ("/metrics", "/health"):
-            return _refuse(HTTPStatus.NOT_FOUND, "there is /metrics and /health")
+            return _refuse(404, "there is /metrics and /health")
         if method not in ("GET", "HEAD"):
-            return _refuse(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD")
+            return _refuse(405, "only GET and HEAD")
         return self._health() if path == "/health" else await self._metrics()
 
     async def _metrics(self) -> Answer:
@@ -108,7 +118,7 @@ class MetricsServer:
                 else:
                     families.append(family)
             body = await asyncio.get_running_loop().run_in_executor(None, render_families, families)
-        return HTTPStatus.OK, METRICS_TYPE, body
+        return 200, METRICS_TYPE, body
 
     def _health(self) -> Answer:
         running = bool(self.broker.is_running)
@@ -118,7 +128,7 @@ class MetricsServer:
             "cluster_id": self.broker.cluster_id,
         }
         return (
-            HTTPStatus.OK if running else HTTPStatus.SERVICE_UNAVAILABLE,
+            200 if running else 503,
             "application/json",
             json.dumps(body).encode() + b"\n",
         )
@@ -157,6 +167,8 @@ def _host_of(header: str) -> str:
 
 
 def _is_address(host: str) -> bool:
+    import ipaddress
+
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -165,18 +177,18 @@ def _is_address(host: str) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+    return host in ("localhost", "::1") or (host.startswith("127.") and _is_address(host))
 
 
-def _refuse(status: HTTPStatus, reason: str) -> Answer:
+def _refuse(status: int, reason: str) -> Answer:
     return status, "text/plain; charset=utf-8", reason.encode() + b"\n"
 
 
 def _encode(answer: Answer, head_only: bool) -> bytes:
     status, content_type, body = answer
-    allow = "Allow: GET, HEAD\r\n" if status is HTTPStatus.METHOD_NOT_ALLOWED else ""
+    allow = "Allow: GET, HEAD\r\n" if status == 405 else ""
     head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
+        f"HTTP/1.1 {status} {_PHRASES[status]}\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
         f"{allow}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + (b"" if head_only else body)

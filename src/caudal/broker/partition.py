@@ -130,6 +130,8 @@ class Partition:
             raise KafkaError(ErrorCode.corrupt_message, "the checksum of a record batch does not match")
         if header.record_count <= 0 or header.last_offset_delta != header.record_count - 1 or header.is_control:
             raise KafkaError(ErrorCode.invalid_record, "a batch with no records, gaps or control records")
+        if header.codec > codecs.ZSTD:
+            raise KafkaError(ErrorCode.unsupported_compression_type, f"compression codec {header.codec} is not known")
         if header.producer_id >= 0:
             duplicate = log.producers.check(header, from_client=True, require_zero=require_zero)
             if duplicate is not None:

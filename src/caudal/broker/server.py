@@ -36,7 +36,8 @@ log = logging.getLogger("caudal.broker.server")
 Buffer = bytes | bytearray | memoryview
 
 SMALL_BUFFER = 8 * 1024
-GROWTH_LIMIT = 256 * 1024  # a buffer grows by doubling up to here, and beyond only for a frame known to need it
+FIRST_GROWTH = 64 * 1024
+GROWTH_LIMIT = 256 * 1024  # pipelined requests may fill this much; more only for a single request that needs it
 WRITE_HIGH_WATER = 256 * 1024
 
 _LENGTH = struct.Struct(">i")
@@ -162,13 +163,16 @@ class Connection(asyncio.BufferedProtocol):
             (self.transport.pause_reading if full else self.transport.resume_reading)()
 
     def make_room(self, needed: int) -> None:
-        """Moves the unhandled bytes to the front of a buffer that can hold `needed` of them."""
+        """Makes the buffer fit for a request of `needed` bytes: moved to the front, and grown as the bytes come in.
+
+        Not all at once: a client that only announces a large request must not cost us its memory.
+        """
         rest = self.end - self.start
-        if needed > len(self.buffer):
-            buffer = bytearray(needed)
+        if needed > len(self.buffer) and rest * 2 >= len(self.buffer):
+            buffer = bytearray(min(needed, max(4 * len(self.buffer), FIRST_GROWTH)))
             buffer[:rest] = self.view[self.start : self.end]
             self.buffer, self.view = buffer, memoryview(buffer)
-        elif self.start and self.end > len(self.buffer) - max(needed - rest, 1):
+        elif self.start and self.start + needed > len(self.buffer):
             self.buffer[:rest] = self.buffer[self.start : self.end]
         else:
             return
@@ -214,7 +218,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
             request = messages.decode_request(api.key, context.version, bytes(memoryview(buffer)[body:end]))
             if api.is_async:
-                self.start_task(self.finish(context, api.handler(request, context), size))
+                self.start_task(self.finish(context, api.handler, request, size))
                 return
             response = router.encode(api.key, context.version, api.handler(request, context))
         except messages.Malformed as error:
@@ -232,9 +236,9 @@ class Connection(asyncio.BufferedProtocol):
         self.busy = True
         self.task = asyncio.get_running_loop().create_task(coroutine)
 
-    async def finish(self, context: RequestContext, waiting: Any, size: int) -> None:
+    async def finish(self, context: RequestContext, handler: Any, request: Any, size: int) -> None:
         try:
-            response = router.encode(context.api_key, context.version, await waiting)
+            response = router.encode(context.api_key, context.version, await handler(request, context))
         except KafkaError as error:
             self.respond_error(context, error)
         except Exception as error:  # as in run()

@@ -1,7 +1,8 @@
 """`caudal broker`: from the command line to a running broker, and from a signal to a clean stop.
 
-This path imports no command-line library beyond argparse, no client and nothing that prints prettily: the process must be up in a third of a
-second and stay small. The same options are reached through `caudal broker --help`. What a started broker does is caudal.broker's business.
+This path imports no command-line library beyond argparse, no client and nothing that prints prettily: the process
+must be up in a third of a second and stay small. The same options are reached through `caudal broker --help`. What a
+started broker does is caudal.broker's business.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
         "--metrics-port",
         type=_port,
         metavar="N",
-        help=f"port of /metrics and /health (default {DEFAULT_METRICS_PORT}, or a free one when that is taken; 0: a free one)",
+        help=f"port of /metrics and /health (default {DEFAULT_METRICS_PORT}, or a free one; 0: a free one)",
     )
     add("--metrics-host", default=DEFAULT_HOST, metavar="H", help=f"address of /metrics (default {DEFAULT_HOST})")
     add("--no-metrics", action="store_true", help="serve no /metrics")
@@ -103,7 +104,9 @@ def main(arguments: list[str]) -> int:
 
 
 def broker_properties(options: argparse.Namespace) -> dict[str, str]:
-    """Kafka's properties from the file, the flags and -c, in this order; what none of them says gets Caudal's defaults."""
+    """Kafka's properties from the file, the flags and -c, in this order; what none of them says gets Caudal's
+    defaults.
+    """
     from caudal.broker.config import ConfigError, read_properties
 
     try:
@@ -118,7 +121,7 @@ def broker_properties(options: argparse.Namespace) -> dict[str, str]:
             del properties["advertised.listeners"]
     if options.advertised is not None:
         properties["advertised.listeners"] = f"PLAINTEXT://{_advertised(options.advertised, port)}"
-    elif host in ("0.0.0.0", "::", "") and "advertised.listeners" not in properties:  # noqa: S104
+    elif host in ("0.0.0.0", "::", "") and "advertised.listeners" not in properties:
         # "Every address" is none that a client could connect to.
         properties["advertised.listeners"] = f"PLAINTEXT://{socket.gethostname()}:{port}"
     if options.data is not None or not {"log.dirs", "log.dir"} & properties.keys():
@@ -175,7 +178,6 @@ async def _run(options: argparse.Namespace, properties: dict[str, str], started:
             log.error(
                 "the stop took longer than %.0f s and was given up; the logs recover at the next start", STOP_SECONDS
             )
-    log.info("stopped")
     return 0
 
 

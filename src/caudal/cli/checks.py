@@ -1,6 +1,7 @@
-"""What `caudal doctor` looks at: one small function per question, each returning what it found and, where something is wrong, the fix.
+"""What `caudal doctor` looks at: one small function per question, each with what it found and the fix if it is wrong.
 
-A check never raises and never changes anything (the folder's probe file is removed at once). New checks are added to `CHECKS`.
+A check never raises and never changes anything (the folder's probe file is removed at once). New checks are added to
+`CHECKS`.
 """
 
 from __future__ import annotations
@@ -74,12 +75,11 @@ def run_checks(situation: Situation) -> Iterator[Finding]:
 
 
 def check_python(_: Situation) -> Iterator[Finding]:
-    version = platform.python_version()
-    if sys.version_info < (3, 11):
-        yield Finding("python", TROUBLE, f"Python {version}", "Caudal needs Python 3.11 or newer; make a venv with one")
-    else:
-        where = "" if sys.prefix != sys.base_prefix else ", not in a virtual environment"
-        yield Finding("python", OK, f"Python {version} on {platform.system()} {platform.machine()}{where}")
+    # Older interpreters do not get as far as this: pip refuses the package there.
+    where = "" if sys.prefix != sys.base_prefix else ", not in a virtual environment"
+    yield Finding(
+        "python", OK, f"Python {platform.python_version()} on {platform.system()} {platform.machine()}{where}"
+    )
 
 
 def check_packages(_: Situation) -> Iterator[Finding]:

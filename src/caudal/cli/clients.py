@@ -1,13 +1,15 @@
-"""confluent-kafka clients for the commands: built from --bootstrap and -X, checked for reachability first, their errors put into one sentence.
+"""confluent-kafka clients for the commands: checked for reachability first, their errors put into one sentence.
 
-librdkafka waits and retries in silence by design; a person at a prompt must hear within five seconds that nothing answers. So the bootstrap
-addresses are tried with a plain connection before librdkafka gets to work, and a request that fails later is explained (advertised address, authorisation, …).
+librdkafka waits and retries in silence by design; a person at a prompt must hear within five seconds that nothing
+answers. So the bootstrap addresses are tried with a plain connection before librdkafka gets to work, and a request
+that fails later is explained (advertised address, authorisation, …).
 """
 
 from __future__ import annotations
 
-import os
+import signal
 import socket
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -42,6 +44,8 @@ ClientProperties = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_ACCESS = "ask for the ACL, or give your credentials with -X"
 
 T = TypeVar("T")
 
@@ -139,7 +143,8 @@ def check_reachable(bootstrap: str) -> None:
         except OSError as error:
             reason = reason or (error.strerror or str(error))
     raise CliError(
-        f"no broker at {bootstrap}: {reason}. Start one with `caudal broker`, or give the address with --bootstrap (or CAUDAL_BOOTSTRAP)"
+        f"no broker at {bootstrap}: {reason}. Start one with `caudal broker`, or give the address with --bootstrap "
+        "(or CAUDAL_BOOTSTRAP)"
     )
 
 
@@ -196,7 +201,7 @@ def explain(error: KafkaError, bootstrap: str) -> str:
     }
     code = error.code()
     if code in transport:
-        advice = "check that it is a Kafka broker and that the address it advertises can be reached from here (`caudal doctor`)"
+        advice = "check that it is a Kafka broker whose advertised address can be reached from here (`caudal doctor`)"
         return f"the broker at {bootstrap} did not answer in time; {advice}"
     known = {
         Code.UNKNOWN_TOPIC_OR_PART: "there is no such topic or partition; `caudal topic list` shows what exists",
@@ -206,18 +211,20 @@ def explain(error: KafkaError, bootstrap: str) -> str:
         Code.GROUP_ID_NOT_FOUND: "there is no such group; `caudal group list` shows what exists",
         Code.NON_EMPTY_GROUP: "the group has active members; stop its consumers first",
         Code.UNKNOWN_MEMBER_ID: "the group has active members; stop its consumers first",
-        Code.TOPIC_AUTHORIZATION_FAILED: "you may not do this with the topic; ask for the ACL, or give your credentials with -X",
-        Code.GROUP_AUTHORIZATION_FAILED: "you may not do this with the group; ask for the ACL, or give your credentials with -X",
-        Code.CLUSTER_AUTHORIZATION_FAILED: "you may not do this on the cluster; ask for the ACL, or give your credentials with -X",
+        Code.TOPIC_AUTHORIZATION_FAILED: f"you may not do this with the topic; {_ACCESS}",
+        Code.GROUP_AUTHORIZATION_FAILED: f"you may not do this with the group; {_ACCESS}",
+        Code.CLUSTER_AUTHORIZATION_FAILED: f"you may not do this on the cluster; {_ACCESS}",
         Code._AUTHENTICATION: "the broker refused the credentials; check sasl.username and sasl.password (-X)",
+        Code.INVALID_RECORD: "the topic refuses the record (a compacted topic needs a key: give one with -k or -K)",
         Code.MSG_SIZE_TOO_LARGE: "the record is larger than the topic's max.message.bytes",
     }
     return known.get(code) or _sentence(error.str())
 
 
-def environment_bootstrap() -> str:
-    """The address that commands use when --bootstrap is not given."""
-    return os.environ.get("CAUDAL_BOOTSTRAP", DEFAULT_BOOTSTRAP)
+def sigterm_is_ctrl_c() -> None:
+    """Let SIGTERM end a long command as Ctrl-C does: records are flushed, groups left, transactions aborted."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _sentence(text: str) -> str:

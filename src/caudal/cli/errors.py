@@ -1,10 +1,16 @@
-"""The one exception that ends a command: a sentence for the person and an exit code. It imports nothing, so the broker's fast path may use it."""
+"""The one exception that ends a command: a sentence for the person and an exit code.
+
+It imports nothing, so the broker's fast path may use it.
+"""
 
 from __future__ import annotations
 
 
 class CliError(Exception):
-    """`message` says what is wrong and what to do; shown as one line on stderr. Exit code 1, or 2 when the command was typed wrongly."""
+    """`message` says what is wrong and what to do; shown as one line on stderr.
+
+    Exit code 1, or 2 when the command was typed wrongly.
+    """
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)

@@ -1,8 +1,9 @@
-"""The entry point of `caudal`: finds the command's file, runs it, and turns every failure into one line and an exit code.
+"""The entry point of `caudal`: finds the command's file, runs it, turns a failure into one line and an exit code.
 
-Commands are discovered: `cli/commands/<name>.py` with a `register(app)` is a command, and only the file that is asked for is imported.
-`caudal broker` takes a path of its own before typer is imported: a broker that starts in a third of a second cannot afford 0.1 s and 8 MB
-for a command-line library. Deliberately absent: any knowledge of a particular command beyond that one.
+Commands are discovered: `cli/commands/<name>.py` with a `register(app)` is a command, and only the file that is asked
+for is imported. `caudal broker` takes a path of its own before typer is imported: a broker that starts in a third of
+a second cannot afford 0.1 s and 8 MB for a command-line library. Deliberately absent: any knowledge of a particular
+command beyond that one.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # The reader (`| head`) went away: nothing is wrong. Point stdout at nowhere so that the interpreter's last flush is silent too.
+        # The reader (`| head`) went away: nothing is wrong. Point stdout at nowhere so that the interpreter's last
+        # flush is silent too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     except Exception as error:
@@ -49,7 +51,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
 
 
 def build_app(arguments: list[str]) -> typer.Typer:
-    """The typer application with the command that `arguments` name, or with all of them (help, completion, a mistyped name)."""
+    """The typer application with the command that `arguments` name, or with all of them (help, completion, a mistyped
+    name).
+    """
     import importlib
     import pkgutil
 

@@ -1,7 +1,8 @@
 """`-o` of `caudal consume`: where to begin and where to end, as typed, and as offsets of partitions.
 
-Kafka finds a point in time as the first record whose timestamp is at or after it; a start and an end found that way bound the reading. Records in
-between with a timestamp outside of the two (clocks of producers differ) are left out by the caller, so what is shown lies in [start, end).
+Kafka finds a point in time as the first record whose timestamp is at or after it; a start and an end found that way
+bound the reading. Records in between with a timestamp outside of the two (clocks of producers differ) are left out by
+the caller, so what is shown lies in [start, end).
 """
 
 from __future__ import annotations

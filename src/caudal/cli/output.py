@@ -1,4 +1,7 @@
-"""How lists and descriptions look: plain aligned tables for people, JSON for programs. No colour and no box library: output is piped more often than read."""
+"""How lists and descriptions look: plain aligned tables for people, JSON for programs.
+
+No colour and no box library: output is piped more often than read.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,10 @@ def is_listening(host: str, port: int, timeout: float = 0.5) -> bool:
 
 
 def is_taken(host: str, port: int) -> bool:
-    """Whether binding this address fails because somebody else has it. Other troubles are left to whoever binds in earnest."""
+    """Whether binding this address fails because somebody else has it.
+
+    Other troubles are left to whoever binds in earnest.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -1,8 +1,9 @@
 """The engine of `caudal consume`: which partitions, from where, until when; yields the records that are to be shown.
 
-A partition is *done* at its end bound: the offset that e@TIME stands for, its end with -e, or (an end in the future) the first record or moment past it. The
-reading ends when every partition is done. With a group, partitions come and go with the group's rebalances and the same rules hold for those that we have.
-Formatting and counting are the command's business.
+A partition is *done* at its end bound: the offset that e@TIME stands for, its end with -e, or (an end in the future)
+the first record or moment past it. The reading ends when every partition is done. With a group, partitions come and
+go with the group's rebalances and the same rules hold for those that we have. Formatting and counting are the
+command's business.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ Place = tuple[str, int]
 
 @dataclass(slots=True)
 class _Progress:
-    """What is known of one partition: the offset to stop before (None: no such bound) and whether its end was reached."""
+    """What is known of one partition: the offset to stop before (None: no such bound) and whether its end was
+    reached.
+    """
 
     stop_offset: int | None = None
     at_end: bool = False
@@ -107,15 +110,11 @@ class Reading:
                 from confluent_kafka import KafkaError
 
                 if found.error is None or found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise CliError(
-                        f"there is no topic '{topic}'; create it with `caudal topic create {topic}`, or see `caudal topic list`"
-                    )
+                    raise CliError(f"there is no topic '{topic}'; `caudal topic list` shows what exists")
                 raise CliError(f"topic '{topic}': {explain(found.error, self._bootstrap)}")
             for index in self._wanted or sorted(found.partitions):
                 if index not in found.partitions:
-                    raise CliError(
-                        f"topic '{topic}' has no partition {index}; it has {len(found.partitions)} (0 to {len(found.partitions) - 1})"
-                    )
+                    raise CliError(f"topic '{topic}' has no partition {index}; the last one is {max(found.partitions)}")
                 places.append((topic, index))
         return places
 
@@ -134,10 +133,9 @@ class Reading:
             start = starts.get(place)
             state.done = end is not None and start is not None and start >= end
         self._placed.update(places)
-        placed = [
+        return [
             TopicPartition(*place, starts[place]) if place in starts else TopicPartition(*place) for place in places
         ]
-        return placed
 
     def _starts(self, places: list[Place]) -> dict[Place, int]:
         """Explicit starting offsets; empty for a group that goes on where it was."""

@@ -1,6 +1,6 @@
-"""How `caudal consume` writes a record: plain with delimiters, by a format string, as a JSON line, or (internal topics) decoded. kcat's tokens and JSON fields.
+"""How `caudal consume` writes a record: plain, by a format string, as a JSON line; internal topics decoded.
 
-Output is bytes: values are written as they are, never re-encoded.
+The tokens and the JSON fields are kcat's. Output is bytes: values are written as they are, never re-encoded.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def decoded_fields(write_row: Writer) -> Writer:
 
 
 def format_writer(template: str, null_text: bytes) -> Writer:
-    r"""kcat's -f: %s %S %R value, %k %K key, %t topic, %p partition, %o offset, %T timestamp, %h headers, %% and \ escapes.
+    r"""kcat's -f: %s value, %k key, %S %R %K their sizes, %t topic, %p partition, %o offset, %T timestamp, %h headers.
 
     >>> format_writer(r"%t/%p@%o %k=%s\n", b"")(Row("t", 0, 7, 1, 5, [], b"a", b"b"))
     b't/0@7 a=b\n'

@@ -1,4 +1,7 @@
-"""Points in time as people type them: epoch milliseconds, ISO 8601, `now`, or so long ago (`-10m`). Pure; the clock is passed in."""
+"""Points in time as people type them: epoch milliseconds, ISO 8601, `now`, or so long ago (`-10m`).
+
+Pure; the clock is passed in.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def parse_time(text: str, now_ms: int | None = None) -> int:
         return round((moment if moment.tzinfo else moment.astimezone()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         raise UsageError(
-            f"'{text}' is not a time: give epoch milliseconds, ISO 8601 (2026-01-31T12:00:00Z), 'now', or so long ago (-10m, -2h, -1d)"
+            f"'{text}' is not a time: give epoch milliseconds, ISO 8601 (2026-01-31T12:00:00Z), 'now', "
+            "or so long ago (-10m, -2h, -1d)"
         ) from None
 
 

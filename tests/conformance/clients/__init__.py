@@ -1,7 +1,8 @@
 """What the conformance suite asks of a Kafka client, whatever its language.
 
-Each client has one adapter in this folder; the tests are written once, against these classes, and run for every adapter. The adapters are
-thin on purpose: they translate names and never repair behaviour, so that a test judges the client and the broker, not the adapter.
+Each client has one adapter in this folder; the tests are written once, against these classes, and run for every
+adapter. The adapters are thin on purpose: they translate names and never repair behaviour, so that a test judges the
+client and the broker, not the adapter.
 Every refusal reaches the test as ``Refused`` with the protocol's error code.
 """
 
@@ -56,14 +57,16 @@ class Closing(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 
 class Producer(Closing):
     @abstractmethod
     def send(self, records: Iterable[Outgoing]) -> list[tuple[int, int]]:
-        """Sends, waits for the acknowledgements, and returns (partition, offset) of each; raises Refused for the first refusal."""
+        """Sends, waits for the acknowledgements, returns (partition, offset) of each; raises the first refusal."""
 
     @abstractmethod
     def begin(self) -> None: ...
@@ -150,7 +153,7 @@ class Admin(Closing):
 
     @abstractmethod
     def group(self, name: str) -> tuple[str, int]:
-        """The state (as Kafka spells it, lower case, no separators: stable, empty, dead …) and the number of members."""
+        """The state (lower case, no separators: stable, empty, dead …) and the number of members."""
 
 
 class Client(ABC):
@@ -160,7 +163,14 @@ class Client(ABC):
         self.bootstrap = bootstrap
 
     @abstractmethod
-    def producer(self, *, codec: str = "none", acks: str = "all", transactional_id: str | None = None, transaction_seconds: float = 60) -> Producer:
+    def producer(
+        self,
+        *,
+        codec: str = "none",
+        acks: str = "all",
+        transactional_id: str | None = None,
+        transaction_seconds: float = 60,
+    ) -> Producer:
         """A producer; with a transactional id its transactions are already initialised."""
 
     @abstractmethod
@@ -177,12 +187,12 @@ class Client(ABC):
     @abstractmethod
     def admin(self) -> Admin: ...
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most clients share nothing
         """Ends what all producers and consumers of this client share."""
 
 
 def eventually(check: Callable[[], bool], seconds: float = 15, every: float = 0.1) -> bool:
-    """Metadata spreads and groups settle with a delay on any cluster; what must come true is waited for, with a limit."""
+    """Waits, with a limit, for what must come true: metadata spreads and groups settle with a delay on any cluster."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if check():

@@ -49,9 +49,9 @@ class ConfluentProducer(Producer):
                 raise _refused(error) from error
         left = self._producer.flush(TIMEOUT)
         assert left == 0, f"{left} records were not acknowledged"
-        for error, _ in reports:
-            if error is not None:
-                raise _refused(error)
+        for refusal, _ in reports:
+            if refusal is not None:
+                raise _refused(refusal)
         return [(message.partition(), message.offset()) for _, message in reports]
 
     def _call(self, name: str, *arguments: object) -> None:
@@ -154,7 +154,7 @@ class ConfluentAdmin(Admin):
 
     def _wait(self, futures: Mapping[Any, Any]) -> Any:
         try:
-            return [future.result(TIMEOUT) for future in futures.values()][0]
+            return next(future.result(TIMEOUT) for future in futures.values())
         except ck.KafkaException as error:
             raise _refused(error) from error
 
@@ -197,9 +197,19 @@ class Confluent(Client):
     name = "confluent-kafka"
 
     def producer(
-        self, *, codec: str = "none", acks: str = "all", transactional_id: str | None = None, transaction_seconds: float = 60
+        self,
+        *,
+        codec: str = "none",
+        acks: str = "all",
+        transactional_id: str | None = None,
+        transaction_seconds: float = 60,
     ) -> Producer:
-        config: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "compression.type": codec, "acks": acks, "linger.ms": 5}
+        config: dict[str, Any] = {
+            "bootstrap.servers": self.bootstrap,
+            "compression.type": codec,
+            "acks": acks,
+            "linger.ms": 5,
+        }
         config["delivery.timeout.ms"] = 15000
         if transactional_id:
             config["transactional.id"] = transactional_id

@@ -172,13 +172,21 @@ class Java(Client):
         self._harness = Harness()
 
     def producer(
-        self, *, codec: str = "none", acks: str = "all", transactional_id: str | None = None, transaction_seconds: float = 60
+        self,
+        *,
+        codec: str = "none",
+        acks: str = "all",
+        transactional_id: str | None = None,
+        transaction_seconds: float = 60,
     ) -> Producer:
         config = {"bootstrap.servers": self.bootstrap, "compression.type": codec, "acks": acks, "linger.ms": "5"}
         config |= {"delivery.timeout.ms": "15000", "request.timeout.ms": "10000", "max.block.ms": "20000"}
         config["enable.idempotence"] = "true" if acks == "all" else "false"
         if transactional_id:
-            config |= {"transactional.id": transactional_id, "transaction.timeout.ms": str(int(transaction_seconds * 1000))}
+            config |= {
+                "transactional.id": transactional_id,
+                "transaction.timeout.ms": str(int(transaction_seconds * 1000)),
+            }
         return JavaProducer(self._harness, "producer", config)
 
     def consumer(

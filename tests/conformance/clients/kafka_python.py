@@ -184,7 +184,12 @@ class KafkaPython(Client):
     name = "kafka-python"
 
     def producer(
-        self, *, codec: str = "none", acks: str = "all", transactional_id: str | None = None, transaction_seconds: float = 60
+        self,
+        *,
+        codec: str = "none",
+        acks: str = "all",
+        transactional_id: str | None = None,
+        transaction_seconds: float = 60,
     ) -> Producer:
         config: dict[str, Any] = {
             "bootstrap_servers": self.bootstrap,

@@ -68,7 +68,7 @@ def test_a_repeated_warning_is_said_once_and_then_counted(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now)
+    monkeypatch.setattr("caudal.broker.logs.time.monotonic", lambda: now)
     quiet = logs.Quiet(logging.getLogger("caudal.test"), seconds=10)
     with caplog.at_level(logging.WARNING):
         for _ in range(5):

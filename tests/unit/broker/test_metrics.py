@@ -131,7 +131,9 @@ class Client:
         lines = head.decode().split("\r\n")
         return int(lines[0].split()[1]), {k.lower(): v for k, v in (line.split(": ", 1) for line in lines[1:])}, body
 
-    async def get(self, path: str, host: str = "localhost:9404", method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+    async def get(
+        self, path: str, host: str = "localhost:9404", method: str = "GET"
+    ) -> tuple[int, dict[str, str], bytes]:
         return await self.send(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
 
 

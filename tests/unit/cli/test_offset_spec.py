@@ -29,7 +29,8 @@ def test_every_form_of_an_offset(typed: list[str], expected: OffsetSpec) -> None
 
 
 @pytest.mark.parametrize(
-    "typed", [["middle"], ["--3"], ["s@"], ["s@yesterday"], ["1", "2"], ["s@1", "end"], ["e@1", "e@2"], ["s@2000", "e@1000"]]
+    "typed",
+    [["middle"], ["--3"], ["s@"], ["s@yesterday"], ["1", "2"], ["s@1", "end"], ["e@1", "e@2"], ["s@2000", "e@1000"]],
 )
 def test_a_wrong_offset_is_a_usage_error(typed: list[str]) -> None:
     with pytest.raises(UsageError) as caught:

@@ -23,7 +23,8 @@ NULL = ROW._replace(key=None, value=None, headers=[])
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [(r"\n", b"\n"), (r"\t|", b"\t|"), (r"\x1f", b"\x1f"), ("::", b"::"), (r"\\n", b"\\n"), ("é", "é".encode())]
+    ("typed", "meant"),
+    [(r"\n", b"\n"), (r"\t|", b"\t|"), (r"\x1f", b"\x1f"), ("::", b"::"), (r"\\n", b"\\n"), ("é", "é".encode())],
 )
 def test_delimiters_are_unescaped(typed: str, meant: bytes) -> None:
     assert unescape(typed) == meant

@@ -1,4 +1,4 @@
-"""End-to-end latency at a steady rate, alone and with a thousand other connections; transactions one after the other."""
+"""End-to-end latency at a steady rate, alone and with a thousand connections; transactions one after the other."""
 
 from __future__ import annotations
 

@@ -11,16 +11,18 @@ Left out: preferred read replicas and followers' fetches (cluster issue).
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.fetch_sessions import Opened
+from caudal.broker.log.log import Log
 from caudal.broker.partition import Partition
 from caudal.broker.router import RequestContext, handles
 from caudal.broker.server import DEFERRED
 from caudal.broker.wire import fetch as wire
 from caudal.broker.wire.api_keys import ApiKey
+from caudal.broker.wire.batch import iter_batches
 
 _NONE = ErrorCode.none
 
@@ -33,6 +35,15 @@ def fetch(ctx: RequestContext, buffer: bytearray, position: int, end: int) -> An
         return wire.encode(ctx.version, opened.error, 0, [])
     pending = PendingFetch(ctx, request, opened)
     return pending.serve()
+
+
+class Look(NamedTuple):
+    """One partition as the event loop saw it: the answer so far, and the partition if it has records to add."""
+
+    item: wire.PartitionRequest
+    partition: Partition | None
+    upper: int  # the offset before which the fetcher may read
+    answer: wire.PartitionResponse
 
 
 class PendingFetch:
@@ -51,10 +62,11 @@ class PendingFetch:
 
     def serve(self) -> Any:
         """Answers now if there is enough or no time to wait; else waits."""
+        looks = self.look()
         try:
-            answers, size = self.read(nowait=True)
+            answers, size = self.read(looks, nowait=True)
         except BlockingIOError:
-            return self.read_in_thread()
+            return self.read_in_thread(looks)
         request = self.request
         if size >= request.min_bytes or request.max_wait_ms <= 0 or any(answer.error for answer in answers):
             return self.encode(answers)
@@ -63,8 +75,8 @@ class PendingFetch:
         self.wait(size)
         return DEFERRED
 
-    async def read_in_thread(self) -> Any:
-        answers, _ = await self.context.broker.run_blocking(self.read, False)
+    async def read_in_thread(self, looks: list[Look]) -> Any:
+        answers, _ = await self.context.broker.run_blocking(self.read, looks, False)
         return self.encode(answers)
 
     # -- waiting -------------------------------------------------------------------------------------------------
@@ -98,10 +110,11 @@ class PendingFetch:
         connection = self.context.connection
         if connection.closing or not self.forget():
             return
+        looks = self.look()
         try:
-            answers, _ = self.read(nowait=True)
+            answers, _ = self.read(looks, nowait=True)
         except BlockingIOError:
-            connection.start_task(connection.finish_raw(self.context, self.read_in_thread()))
+            connection.start_task(connection.finish_raw(self.context, self.read_in_thread(looks)))
             return
         connection.respond(self.context, self.encode(answers))
         connection.resume()
@@ -135,58 +148,68 @@ class PendingFetch:
             return None, ErrorCode.fenced_leader_epoch if fenced else ErrorCode.unknown_leader_epoch
         return partition, _NONE
 
-    def read(self, nowait: bool) -> tuple[list[wire.PartitionResponse], int]:
-        """What is there now for each partition, within the byte limits, and how many bytes that is."""
-        request = self.request
-        left = min(request.max_bytes, self.context.broker.fetch_max_bytes)
+    def look(self) -> list[Look]:
+        """What each partition could give now. On the event loop: offsets belong together only there."""
+        committed = self.request.isolation_level == wire.READ_COMMITTED
+        return [self.look_at(item, committed) for item in self.opened.partitions]
+
+    def look_at(self, item: wire.PartitionRequest, committed: bool) -> Look:
+        topic, number, offset = item.topic, item.partition, item.fetch_offset
+        partition, error = self.locate(item)
+        if partition is not None and not partition.log_start_offset <= offset <= partition.log_end_offset:
+            partition, error = None, ErrorCode.offset_out_of_range
+        if partition is None:
+            return Look(item, None, 0, wire.PartitionResponse(topic, number, error, -1, -1, -1, None, b""))
+        high_watermark, stable = partition.high_watermark, partition.last_stable_offset
+        diverging = self.divergence(partition, item) if item.last_fetched_epoch >= 0 else None
+        answer = wire.PartitionResponse(
+            topic,
+            number,
+            _NONE,
+            high_watermark,
+            stable,
+            partition.log_start_offset,
+            () if committed else None,
+            b"",
+            diverging,
+        )
+        upper = stable if committed else high_watermark
+        return Look(item, partition if offset < upper and diverging is None else None, upper, answer)
+
+    def read(self, looks: list[Look], nowait: bool) -> tuple[list[wire.PartitionResponse], int]:
+        """The answers with their records, within the byte limits, and how many bytes of records there are."""
+        left = min(self.request.max_bytes, self.context.broker.fetch_max_bytes)
         answers = []
         total = 0
-        for item in self.opened.partitions:
-            answer = self.read_partition(item, left, total == 0, nowait)
-            size = len(answer.records)
-            total += size
-            left -= size
+        for look in looks:
+            answer = look.answer
+            if look.partition is not None and (left > 0 or total == 0):
+                answer = self.read_partition(look, look.partition.log, left, total == 0, nowait)
+                size = len(answer.records)
+                look.partition.bytes_out += size
+                total += size
+                left -= size
             answers.append(answer)
         return answers, total
 
-    def read_partition(
-        self, item: wire.PartitionRequest, left: int, first: bool, nowait: bool
-    ) -> wire.PartitionResponse:
-        partition, error = self.locate(item)
-        if partition is None:
-            return wire.PartitionResponse(item.topic, item.partition, error, -1, -1, -1, None, b"")
-        high_watermark, log_start = partition.high_watermark, partition.log_start_offset
-        committed = self.request.isolation_level == wire.READ_COMMITTED
-        stable = partition.last_stable_offset
+    def read_partition(self, look: Look, log: Log, left: int, first: bool, nowait: bool) -> wire.PartitionResponse:
+        item, answer = look.item, look.answer
         offset = item.fetch_offset
-        if item.last_fetched_epoch >= 0:
-            diverging = self.divergence(partition, item)
-            if diverging is not None:
-                return wire.PartitionResponse(
-                    item.topic, item.partition, _NONE, high_watermark, stable, log_start, None, b"", diverging
-                )
-        if not log_start <= offset <= partition.log_end_offset:
-            return wire.PartitionResponse(
-                item.topic, item.partition, ErrorCode.offset_out_of_range, -1, -1, -1, None, b""
-            )
-        upper = stable if committed else high_watermark
-        records = b""
-        if offset < upper and (left > 0 or first):
-            try:
-                records = partition.log.read(offset, min(left, item.max_bytes), upper, whole_batch=first, nowait=nowait)
-            except BlockingIOError:
-                raise
-            except (OSError, KafkaError):
-                return wire.PartitionResponse(
-                    item.topic, item.partition, ErrorCode.kafka_storage_error, -1, -1, -1, None, b""
-                )
-            partition.bytes_out += len(records)
-        aborted = None
-        if committed:
-            aborted = partition.log.aborted_transactions(offset, upper) if records else []
-        return wire.PartitionResponse(
-            item.topic, item.partition, _NONE, high_watermark, stable, log_start, aborted, records
-        )
+        try:
+            records = log.read(offset, min(left, item.max_bytes), look.upper, whole_batch=first, nowait=nowait)
+            if not records:
+                return answer
+            if answer.aborted is None:
+                return answer._replace(records=records)
+            aborted = log.aborted_transactions(offset, look.upper)
+            if aborted:  # only those that reach into what is sent
+                end = max(header.last_offset for _, header in iter_batches(records)) + 1
+                aborted = [(producer_id, start) for producer_id, start in aborted if start < end]
+            return answer._replace(records=records, aborted=aborted)
+        except BlockingIOError:
+            raise
+        except (OSError, KafkaError):
+            return answer._replace(error=ErrorCode.kafka_storage_error)
 
     @staticmethod
     def divergence(partition: Partition, item: wire.PartitionRequest) -> tuple[int, int] | None:

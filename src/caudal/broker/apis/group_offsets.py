@@ -155,7 +155,7 @@ def _fetched(group_id: str, topics: Any, require_stable: bool, ctx: RequestConte
     groups = ctx.broker.groups
     by_id = ctx.version >= 10
     try:
-        groups.check_loaded()
+        groups.check_loaded(group_id)
     except KafkaError as error:
         return {"topics": [], "error_code": error.code}
     answer: list[dict[str, Any]] = []

@@ -116,7 +116,7 @@ def _described(group_id: str, ctx: RequestContext) -> dict[str, Any]:
     groups = ctx.broker.groups
     blank = {"group_id": group_id, "protocol_type": "", "protocol_data": "", "members": []}
     try:
-        groups.check_loaded()
+        groups.check_loaded(group_id)
     except KafkaError as error:
         return {**blank, "error_code": error.code, "error_message": error.message, "group_state": ""}
     group = groups.groups.get(group_id)

@@ -1,4 +1,6 @@
-"""DescribeLogDirs 1–5: how much each partition takes in the data folder, and how much room is left."""
+"""DescribeLogDirs 1–5: how much each partition takes in the data folder, and how much room is left.
+AlterReplicaLogDirs 1–2: there is one folder, so a partition can only be moved to where it is.
+"""
 
 from __future__ import annotations
 
@@ -62,3 +64,28 @@ def _topics(broker: Broker, asked: Any) -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+@handles(ApiKey.ALTER_REPLICA_LOG_DIRS, 1, 2)
+def alter_replica_log_dirs(request: Any, ctx: RequestContext) -> dict[str, Any]:
+    folder = str(ctx.broker.config.data_folder.absolute())
+
+    def code(path: str, topic: str, index: int) -> ErrorCode:
+        if path != folder:
+            return ErrorCode.log_dir_not_found
+        known = ctx.broker.partition(topic, index) is not None
+        return ErrorCode.none if known else ErrorCode.unknown_topic_or_partition
+
+    return {
+        "results": [
+            {
+                "topic_name": topic.name,
+                "partitions": [
+                    {"partition_index": index, "error_code": code(item.path, topic.name, index)}
+                    for index in topic.partitions
+                ],
+            }
+            for item in request.dirs
+            for topic in item.topics
+        ]
+    }

@@ -162,6 +162,8 @@ class ConfigDef:
             return "true" if value else "false"
         if self.type is ConfigType.LIST:
             return ",".join(value)
+        if self.type is ConfigType.DOUBLE:
+            return repr(value).replace("e+", "E").replace("e", "E")  # as Java writes exponents
         return str(value)
 
 

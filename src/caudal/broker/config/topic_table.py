@@ -236,22 +236,6 @@ TOPIC_DEFS: Final = table(
             doc="Reserves a segment's whole size on disk when it is created.",
         ),
         ConfigDef(
-            name="remote.copy.lag.bytes",
-            type=ConfigType.LONG,
-            default=0,
-            limit=at_least(-1),
-            acted_on=False,
-            doc="Bytes a tiered topic holds back before copying a segment away.",
-        ),
-        ConfigDef(
-            name="remote.copy.lag.ms",
-            type=ConfigType.LONG,
-            default=0,
-            limit=at_least(-1),
-            acted_on=False,
-            doc="Time a tiered topic holds back before copying a segment away.",
-        ),
-        ConfigDef(
             name="remote.log.copy.disable",
             type=ConfigType.BOOLEAN,
             default=False,

@@ -371,8 +371,13 @@ class EmbeddedMetadata:
         """Runs a change in its own task: once written it must also be applied, even if its client is gone."""
         task = asyncio.ensure_future(change)
         self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(self._finished)
         return await asyncio.shield(task)
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked may be gone: then nobody else would look, and asyncio complain
 
 
 def _topic_record(topic: TopicInfo) -> Record:

@@ -45,10 +45,8 @@ def encode_line(records: Sequence[Record]) -> bytes:
 
 def decode_line(line: bytes) -> list[Record] | None:
     """The records of a line that ends in a newline; None when it is not what was written."""
-    if len(line) < _START + len(_TAIL) or not line.endswith(_TAIL) or not line.startswith(_HEAD):
-        return None
     body = line[_START : -len(_TAIL)]
-    if line[len(_HEAD) : len(_HEAD) + 8] != b"%08x" % crc32c(body):
+    if line != b"".join((_HEAD, b"%08x" % crc32c(body), _MIDDLE, body, _TAIL)):
         return None
     try:
         records = json.loads(body)
@@ -78,7 +76,8 @@ class Journal:
         data = self.path.read_bytes()
         records: list[Record] = []
         good = 0
-        lines = data.splitlines(keepends=True) if b"\r" not in data else [part + b"\n" for part in data.split(b"\n")]
+        # What follows the last newline is no line, however complete it looks.
+        lines = [part + b"\n" for part in data.split(b"\n")[:-1]]
         for number, line in enumerate(lines, 1):
             decoded = decode_line(line)
             if decoded is None:

@@ -49,6 +49,7 @@ class GroupCoordinator:
         self._tasks: set[asyncio.Task[None]] = set()
         self._completed_early: list[tuple[int, int, bool]] = []
         self._deleted_early: list[str] = []
+        self._unreadable: set[int] = set()
         self._closed = False
 
     # ------------------------------------------------------------ life
@@ -62,7 +63,13 @@ class GroupCoordinator:
             partition = broker.partition(OFFSETS_TOPIC, info.index)
             if partition is None or partition.log_end_offset <= partition.log_start_offset:
                 continue
-            loaded = await broker.run_blocking(load_partition, partition, self.now_ms(), lambda: self._closed)
+            try:
+                loaded = await broker.run_blocking(load_partition, partition, self.now_ms(), lambda: self._closed)
+            except Exception:
+                # Its groups stay away rather than come back without their offsets; those of other partitions are fine.
+                log.exception("%s-%d cannot be read; its groups are not available", OFFSETS_TOPIC, info.index)
+                self._unreadable.add(info.index)
+                continue
             self.groups.update(loaded.groups)
             self.commits.offsets.merge(loaded.offsets)
         if self._closed:
@@ -91,10 +98,13 @@ class GroupCoordinator:
         for group in self.groups.values():
             self.rebalances.end(group)
 
-    def check_loaded(self) -> None:
+    def check_loaded(self, group_id: str | None = None) -> None:
+        """Raises while the groups, or the partition that this one is in, are not to be had."""
         if not self.is_loaded:
             code = ErrorCode.coordinator_not_available if self._closed else ErrorCode.coordinator_load_in_progress
             raise KafkaError(code)
+        if self._unreadable and group_id is not None and self.log.partition_of(group_id) in self._unreadable:
+            raise KafkaError(ErrorCode.coordinator_not_available)
 
     def _spawn(self, work: Any) -> None:
         assert self._loop is not None
@@ -162,7 +172,7 @@ class GroupCoordinator:
         """Waits until the group's next generation is made."""
         if not group_id:
             return join_error(ErrorCode.invalid_group_id, request.member_id)
-        self.check_loaded()
+        self.check_loaded(group_id)
         config = self.broker.config
         shortest, longest = config["group.min.session.timeout.ms"], config["group.max.session.timeout.ms"]
         if not shortest <= request.session_timeout_ms <= longest:
@@ -192,7 +202,7 @@ class GroupCoordinator:
         """Waits until the leader has sent the assignment."""
         if not group_id:
             return sync_error(ErrorCode.invalid_group_id)
-        self.check_loaded()
+        self.check_loaded(group_id)
         group = self.groups.get(group_id)
         if group is None or group.state is State.EMPTY:
             return sync_error(ErrorCode.unknown_member_id)
@@ -219,7 +229,7 @@ class GroupCoordinator:
     def heartbeat(self, group_id: str, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
         if not group_id:
             return ErrorCode.invalid_group_id
-        self.check_loaded()
+        self.check_loaded(group_id)
         group = self.groups.get(group_id)
         if group is None:
             return ErrorCode.unknown_member_id
@@ -228,7 +238,7 @@ class GroupCoordinator:
     def leave(self, group_id: str, leavers: Sequence[Leaver]) -> list[ErrorCode]:
         if not group_id:
             raise KafkaError(ErrorCode.invalid_group_id)
-        self.check_loaded()
+        self.check_loaded(group_id)
         group = self.groups.get(group_id)
         if group is None:
             return [ErrorCode.unknown_member_id] * len(leavers)
@@ -236,7 +246,7 @@ class GroupCoordinator:
 
     async def delete(self, group_id: str) -> ErrorCode:
         """Deletes a group that nobody is in, with its offsets."""
-        self.check_loaded()
+        self.check_loaded(group_id)
         group = self.groups.get(group_id)
         if group is None:
             return ErrorCode.group_id_not_found

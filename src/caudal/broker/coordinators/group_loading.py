@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable
 from struct import error as StructError
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from caudal.broker.coordinators.group import Group
 from caudal.broker.coordinators.offset_records import (
@@ -42,9 +41,8 @@ class Loaded:
         self.offsets = Offsets()
         self.unknown = 0
         self.broken = 0
-        # The same few names, texts and ids come again and again: one object each.
+        # The same few names and texts come again and again: one object each.
         self._texts: dict[str, str] = {}
-        self._ids: dict[UUID, UUID] = {}
 
     def record(self, record: Record, producer: tuple[int, int] | None) -> None:
         """Applies one record; `producer` is given inside a transaction."""
@@ -73,13 +71,9 @@ class Loaded:
         texts = self._texts
         group, topic = texts.setdefault(group, group), texts.setdefault(topic, topic)
         read = read_offset_value(value)
-        topic_id = read.topic_id
-        if topic_id is not None:
-            topic_id = self._ids.setdefault(topic_id, topic_id)
-        metadata = texts.setdefault(read.metadata, read.metadata)
-        entry = Committed(
-            read.offset, read.leader_epoch, metadata, read.commit_timestamp, read.expire_timestamp, topic_id, at
-        )
+        if read.metadata:
+            read = read._replace(metadata=texts.setdefault(read.metadata, read.metadata))
+        entry = Committed.of(read, at)
         if producer is None:
             self.offsets.put(group, topic, partition, entry)
         else:

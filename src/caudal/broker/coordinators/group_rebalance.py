@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
 
 from caudal.broker.coordinators.group import Group, Member, Reply, State, Timer
+from caudal.broker.coordinators.group_host import Host
 from caudal.broker.coordinators.group_requests import JoinRequest, Leaver, join_error, sync_error
-from caudal.broker.coordinators.offset_records import GroupValue
 from caudal.broker.errors import ErrorCode, KafkaError
 
-__all__ = ["Host", "Rebalances"]
+__all__ = ["Rebalances"]
 
 log = logging.getLogger("caudal.broker.groups")
 
@@ -29,27 +28,6 @@ log = logging.getLogger("caudal.broker.groups")
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 # How long a known member may take to reconnect after its connection broke while its JoinGroup was parked.
 RECONNECT_GRACE_MS = 3000
-
-
-class Host(Protocol):
-    """What the state machine needs from outside."""
-
-    def now_ms(self) -> int:
-        """Wall clock, for what is written."""
-
-    def time(self) -> float:
-        """Seconds that only go forward, for time-outs."""
-
-    def call_later(self, delay: float, callback: Callable[..., None], *args: Any) -> Timer: ...
-
-    def store(self, group: Group, value: GroupValue, done: Callable[[ErrorCode], None]) -> None:
-        """Writes the group's record and calls `done` when it is safe (or could not be)."""
-
-    @property
-    def initial_rebalance_delay_ms(self) -> int: ...
-
-    @property
-    def max_group_size(self) -> int: ...
 
 
 class Rebalances:

@@ -65,7 +65,7 @@ class OffsetCommits:
     ) -> list[ErrorCode]:
         """One result per offset; what is wrong with the whole request is raised."""
         coordinator = self.coordinator
-        coordinator.check_loaded()
+        coordinator.check_loaded(group_id)
         await coordinator.log.ensure()
         group = coordinator.groups.get(group_id)
         if group is None:
@@ -104,7 +104,7 @@ class OffsetCommits:
         it already.
         """
         coordinator = self.coordinator
-        coordinator.check_loaded()
+        coordinator.check_loaded(group_id)
         await coordinator.log.ensure()
         index = coordinator.log.partition_of(group_id)
         key = (OFFSETS_TOPIC, index)
@@ -184,7 +184,7 @@ class OffsetCommits:
 
     async def delete(self, group_id: str, wanted: Sequence[TopicPartition]) -> list[ErrorCode]:
         """OffsetDelete: a topic that the group still reads keeps its offsets."""
-        self.coordinator.check_loaded()
+        self.coordinator.check_loaded(group_id)
         group = self.coordinator.groups.get(group_id)
         if group is None:
             raise KafkaError(ErrorCode.group_id_not_found)

@@ -1,7 +1,7 @@
 """One partition's log: the list of segments and everything that happens to it.
 
-The event loop alone appends, rolls, truncates, deletes and replaces; `read`, the look-ups by time and `flush` may run
-in any thread at the same time. The list of segments is never changed in place: a reader takes it once and works on that.
+The event loop alone appends, rolls, truncates, deletes and replaces; reading (reader.py) and `flush` may run in any
+thread at the same time. The list of segments is never changed in place: a reader takes it once and keeps to it.
 Validation, offsets, the high watermark and who may write are partition.py's; when to flush, delete or compact is
 store.py's. On disk full a write is undone and raised; when the folder is gone the log goes offline and says so once.
 """
@@ -14,82 +14,61 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.log import checkpoints, producer_state, recovery, retention
 from caudal.broker.log.config import FOREVER, LogConfig
 from caudal.broker.log.indexes import MAX_RELATIVE_OFFSET, OFFSET_ENTRY, TIME_ENTRY
+from caudal.broker.log.reader import LogReader, floor
 from caudal.broker.log.segment import CLEANED, DELETED, FILE_KINDS, SWAP, ScannedBatch, Segment
-from caudal.broker.wire.batch import CONTROL, LENGTH_OVERHEAD, BatchHeader, records
+from caudal.broker.wire.batch import CONTROL, LENGTH_OVERHEAD, BatchHeader
 
 logger = logging.getLogger(__name__)
 
-_REMEMBERED_READS = 64
 # What tells that the files are gone or the device is broken, as opposed to full.
 _FATAL = {errno.ENOENT, errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.EBADF}
 
-TimestampedOffset = tuple[int, int, int]
 
-
-class Log:
+class Log(LogReader):
     __slots__ = (
-        "_active",
         "_config",
         "_fd",
         "_flush_at",
         "_flush_lock",
         "_folder_changed",
-        "_generation",
         "_index_interval",
         "_latest_epoch",
         "_pending",
-        "_positions",
         "_roll_bytes",
         "_roll_offset",
         "_roll_timestamp",
-        "_segments",
-        "closed",
         "doomed",
         "epochs",
-        "failure",
         "folder",
+        "generation",
         "last_flush_ms",
-        "log_end_offset",
-        "log_start_offset",
-        "on_failure",
         "on_flush_wanted",
-        "partition",
         "producers",
         "recovery_point",
         "size",
-        "topic",
     )
 
     def __init__(self, folder: str, topic: str, partition: int, config: LogConfig, loaded: recovery.LoadedLog) -> None:
         self.folder = folder
-        self.topic = topic
-        self.partition = partition
-        self._segments = loaded.segments
-        self._active = loaded.segments[-1]
-        self.log_start_offset = loaded.log_start_offset
-        self.log_end_offset = loaded.log_end_offset
+        super().__init__(topic, partition, loaded.segments, loaded.log_start_offset, loaded.log_end_offset)
         self.recovery_point = loaded.recovery_point
         self.producers = loaded.producers
         self.epochs = loaded.epochs
         self.size = sum(segment.size for segment in loaded.segments)
-        self.closed = False
-        self.failure: OSError | None = None
-        self.on_failure: Callable[[Log, OSError], None] | None = None
         self.on_flush_wanted: Callable[[Log], None] | None = None  # rolled, or flush.messages reached
         self.doomed: list[tuple[int, str]] = []  # (when in ms, path): files renamed to .deleted
         self.last_flush_ms = 0
         self._latest_epoch = loaded.epochs.latest
-        self._positions: dict[int, tuple[Segment, int]] = {}
-        self._pending: list[Segment] = []  # rolled, not yet flushed
+        self._pending: set[Segment] = set()  # rolled, not yet flushed
         self._folder_changed = False
-        self._generation = 0
+        self.generation = 0  # counts truncations: what was begun before one must not be finished after it
         self._flush_lock = threading.Lock()
         self._fd = -1
         self._index_interval = 0
@@ -131,15 +110,6 @@ class Log:
         self._index_interval = config.index_interval_bytes
         self._flush_at = self._next_flush()
         self._roll_bytes = -1  # the next append works out the limits
-
-    @property
-    def segments(self) -> list[Segment]:
-        """All segments, oldest first; a value of this moment."""
-        return self._segments
-
-    @property
-    def active(self) -> Segment:
-        return self._active
 
     # -- appending
 
@@ -292,8 +262,8 @@ class Log:
         end = self.log_end_offset
         self.producers.write_snapshot(self.folder, end)
         preallocate = self._config.segment_bytes if self._config.preallocate else 0
-        new = Segment.create(self.folder, end, preallocate=preallocate)
-        self._pending.append(old)
+        new = Segment.create(self.folder, end, self._index_interval, preallocate=preallocate)
+        self._pending.add(old)
         self._folder_changed = True
         self._segments = [*self._segments, new]
         self._active = new
@@ -301,149 +271,6 @@ class Log:
         self._set_limits()
         if self.on_flush_wanted is not None:
             self.on_flush_wanted(self)
-
-    # -- reading
-
-    def read(
-        self, offset: int, max_bytes: int, upper_offset: int, *, whole_batch: bool = False, nowait: bool = True
-    ) -> bytes:
-        """Whole batches from the one with `offset` on, below `upper_offset`, of one segment.
-
-        `nowait` is for the event loop: BlockingIOError when the disk would have to be waited for. In a thread call it
-        with nowait=False. The caller has checked the offset against start and end of the log.
-        """
-        end_offset = self.log_end_offset
-        if offset >= end_offset or offset >= upper_offset:
-            return b""
-        try:
-            return self._read(offset, max_bytes, upper_offset, end_offset, whole_batch, nowait)
-        except FileNotFoundError as error:
-            if not self.closed:
-                self.fail(error)
-            raise KafkaError(ErrorCode.kafka_storage_error, f"{self.topic}-{self.partition} is offline") from error
-
-    def _read(
-        self, offset: int, max_bytes: int, upper_offset: int, end_offset: int, whole_batch: bool, nowait: bool
-    ) -> bytes:
-        found = self._positions.pop(offset, None)
-        if found is None or found[0].dead or (found[1] >= found[0].size and found[0] is not self._active):
-            found = self._find(offset, nowait)
-            if found is None:
-                return b""
-        segment, position = found
-        size = segment.size
-        if nowait and upper_offset >= end_offset and segment is self._active and size - position <= max_bytes:
-            # The tail, in the event loop, where size and end offset agree: no boundary to look for.
-            data, next_offset = segment.pread(size - position, position, True), end_offset
-            if len(data) != size - position:
-                data, next_offset = segment.read(position, size, max_bytes, upper_offset, whole_batch, nowait)
-        else:
-            data, next_offset = segment.read(position, size, max_bytes, upper_offset, whole_batch, nowait)
-        if data:
-            self._remember(next_offset, segment, position + len(data))
-        else:
-            self._remember(offset, segment, position)
-        return data
-
-    def _find(self, offset: int, nowait: bool) -> tuple[Segment, int] | None:
-        """Segment and position of the first batch that ends at or after the offset."""
-        segments = self._segments
-        number = len(segments) - 1
-        while number > 0 and segments[number].base_offset > offset:
-            number = _floor(segments, offset)
-        while number < len(segments):
-            segment = segments[number]
-            position = segment.locate(offset, segment.size, nowait)
-            if position is not None:
-                return segment, position
-            number += 1  # the offsets up to the end of the segment were compacted away
-        return None
-
-    def _remember(self, offset: int, segment: Segment, position: int) -> None:
-        positions = self._positions
-        if position >= segment.size and segment is not self._active:
-            return  # the next read begins in another segment
-        positions[offset] = (segment, position)
-        if len(positions) > _REMEMBERED_READS:
-            try:
-                del positions[next(iter(positions))]
-            except (KeyError, RuntimeError, StopIteration):
-                pass  # another thread was faster; it is only a cache
-
-    def batches(self, start_offset: int, end_offset: int | None = None) -> Iterator[ScannedBatch]:
-        """All batches that reach into the range, across segments. Blocking."""
-        end = self.log_end_offset if end_offset is None else end_offset
-        segments = self._segments
-        for segment in segments[_floor(segments, start_offset) :]:
-            size = segment.size
-            if segment.base_offset >= end:
-                return
-            position = segment.locate(start_offset, size)
-            if position is None:
-                continue
-            for batch in segment.batches(position, size):
-                if batch.header.base_offset >= end:
-                    return
-                yield batch
-
-    def aborted_transactions(self, start: int, end: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of the aborted transactions with records in [start, end)."""
-        found = []
-        segments = self._segments
-        for segment in segments[_floor(segments, start) :]:
-            for entry in segment.aborted():
-                if entry.last_offset >= start and entry.first_offset < end:
-                    found.append((entry.producer_id, entry.first_offset))
-                if entry.last_stable_offset >= end:
-                    return found  # all that can matter below the end was decided by then
-        return found
-
-    def offset_for_timestamp(self, timestamp: int, upper_offset: int) -> TimestampedOffset | None:
-        """(timestamp, offset, leader epoch) of the first record at or after the timestamp. Blocking."""
-        start = self.log_start_offset
-        for segment in list(self._segments):
-            if segment.largest_timestamp() < timestamp:
-                continue
-            first = max(segment.base_offset + segment.time_index().offset_before(timestamp), start)
-            size = segment.size
-            position = segment.locate(first, size)
-            if position is None:
-                continue
-            for batch in segment.batches(position, size):
-                if batch.header.base_offset >= upper_offset:
-                    return None
-                if batch.header.max_timestamp < timestamp:
-                    continue
-                for record in records(batch.buffer, batch.start, batch.header):
-                    if record.timestamp >= timestamp and start <= record.offset < upper_offset:
-                        return record.timestamp, record.offset, batch.header.leader_epoch
-        return None
-
-    def offset_of_max_timestamp(self, upper_offset: int) -> TimestampedOffset | None:
-        """The first record with the latest timestamp of the log. Blocking."""
-        best: ScannedBatch | None = None
-        for segment in self._segments:
-            if segment.base_offset >= upper_offset:
-                break
-            if best is not None and segment.largest_timestamp() <= best.header.max_timestamp:
-                continue
-            largest = segment.largest_timestamp()
-            first = max(segment.base_offset + segment.time_index().offset_before(largest), self.log_start_offset)
-            size = segment.size
-            position = segment.locate(first, size)
-            for batch in segment.batches(position, size) if position is not None else ():
-                if batch.header.last_offset >= upper_offset:
-                    break
-                later = best is None or batch.header.max_timestamp > best.header.max_timestamp
-                if later and batch.header.record_count:
-                    best = batch
-        if best is None:
-            return None
-        header = best.header
-        for record in records(best.buffer, best.start, header):
-            if record.timestamp == header.max_timestamp:
-                return record.timestamp, record.offset, header.leader_epoch
-        return header.max_timestamp, header.last_offset, header.leader_epoch
 
     # -- durability
 
@@ -464,12 +291,12 @@ class Log:
             self._flush()
 
     def _flush(self) -> None:
-        generation = self._generation
+        generation = self.generation
         end = self.log_end_offset
         segments = self._segments
         try:
             if end > self.recovery_point:
-                for segment in segments[_floor(segments, self.recovery_point) :]:
+                for segment in segments[floor(segments, self.recovery_point) :]:
                     self._sync(segment)
             if self._folder_changed:
                 self._folder_changed = False
@@ -478,7 +305,7 @@ class Log:
             self._consider_failure(error)
             raise
         self.last_flush_ms = int(time.time() * 1000)
-        if generation == self._generation:
+        if generation == self.generation:
             self.recovery_point = max(self.recovery_point, end)
             self._flush_at = self._next_flush()
 
@@ -492,7 +319,7 @@ class Log:
             segment.persist_indexes(final=True, sync=True)
             os.fsync(file.fd)
             segment.warm_from = 2**63
-            self._pending.remove(segment)
+            self._pending.discard(segment)
         else:
             os.fsync(file.fd)
             segment.persist_indexes()
@@ -514,13 +341,14 @@ class Log:
             if self.closed:
                 return
             try:
-                if self.failure is None:
+                changed = self._fd >= 0 or self.recovery_point < self.log_end_offset
+                if self.failure is None and changed:
                     self._flush()
-                    self._active.persist_indexes(final=True)
+                    self._active.persist_indexes(final=True, sync=True)
                     if self._config.preallocate and self._active.is_open:
                         os.ftruncate(self._active.file().fd, self._active.size)
-                    if self.log_end_offset > self.producers.snapshot_offset and self.log_end_offset > 0:
-                        self.producers.write_snapshot(self.folder, self.log_end_offset)
+                    if self.log_end_offset > 0:
+                        self.producers.write_snapshot(self.folder, self.log_end_offset, sync=True)
             finally:
                 self.abandon()
 
@@ -540,14 +368,8 @@ class Log:
             self.fail(error)
 
     def fail(self, error: OSError) -> None:
-        """Takes the log offline, with one line in the log."""
-        if self.failure is not None or self.closed:
-            return
-        self.failure = error
-        self._roll_bytes = -1
-        logger.error("partition %s-%d is offline: %s", self.topic, self.partition, error)
-        if self.on_failure is not None:
-            self.on_failure(self, error)
+        super().fail(error)
+        self._roll_bytes = -1  # the next append looks and finds out
 
     def check_files(self) -> None:
         """Notices that someone deleted the folder, which writes to an open file do not. Blocking, quick."""
@@ -569,6 +391,13 @@ class Log:
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
+
+    def load_timestamps(self, now_ms: int) -> None:
+        """Reads what `delete_old_segments` will want to know, so that it need not wait for the disk. Blocking."""
+        for segment in self._segments[:-1]:
+            timestamp = segment.largest_timestamp()
+            if timestamp < 0 or now_ms - timestamp <= self._config.retention_ms:
+                return
 
     def delete_old_segments(self, now_ms: int, high_watermark: int) -> int:
         """Applies retention; how many segments went."""
@@ -601,8 +430,7 @@ class Log:
         for segment in segments:
             segment.retire()
             self.size -= segment.size
-            if segment in self._pending:
-                self._pending.remove(segment)
+            self._pending.discard(segment)
             segment.rename("", DELETED)
             self.doomed += ((when_ms, segment.path(kind, DELETED)) for kind in FILE_KINDS)
             if snapshots:
@@ -617,14 +445,13 @@ class Log:
             self.truncate_fully(offset)
             return
         with self._flush_lock:
-            self._generation += 1
+            self.generation += 1
             segments = self._segments
-            keep = _floor(segments, offset) + 1
+            keep = floor(segments, offset) + 1
             self._segments, gone = segments[:keep], segments[keep:]
             self._forget(gone, 0)
             active = self._active = self._segments[-1]
-            if active in self._pending:
-                self._pending.remove(active)
+            self._pending.discard(active)
             self._activate()
             position = active.locate(offset, active.size)
             if position is not None:
@@ -634,7 +461,7 @@ class Log:
             relative = offset - active.base_offset
             active.index().truncate(relative)
             active.time_index().truncate(relative)
-            active.rebuild_indexes(self._config.index_interval_bytes)
+            active.rebuild_indexes()
             active.set_aborted([entry for entry in active.aborted() if entry.last_offset < offset])
             active.warm_from = min(active.warm_from, active.size)
             self._ends_at(offset)
@@ -642,13 +469,13 @@ class Log:
     def truncate_fully(self, start_offset: int) -> None:
         """Drops everything and begins anew at the offset. Blocking."""
         with self._flush_lock:
-            self._generation += 1
+            self.generation += 1
             gone, self._segments = self._segments, []
             self._forget(gone, 0)
             for name in os.listdir(self.folder):
                 if name.endswith(producer_state.SUFFIX):
                     os.unlink(os.path.join(self.folder, name))
-            self._active = Segment.create(self.folder, start_offset)
+            self._active = Segment.create(self.folder, start_offset, self._index_interval)
             self._segments = [self._active]
             self.log_start_offset = start_offset
             self.producers.clear(start_offset)
@@ -677,7 +504,7 @@ class Log:
         gone = [segment for segment in segments if segment.base_offset in wanted]
         if len(gone) != len(wanted) or self._active in gone or any(segment in self._pending for segment in gone):
             raise ValueError(f"the segments {sources} of {self.folder} are not there to be replaced")
-        new = Segment(self.folder, base_offset)
+        new = Segment(self.folder, base_offset, self._index_interval)
         new.size = os.stat(new.path(suffix=CLEANED)).st_size
         new.rename(CLEANED, SWAP)
         first = segments.index(gone[0])
@@ -689,15 +516,3 @@ class Log:
         for segment in gone:
             if segment.base_offset != base_offset:
                 producer_state.remove_snapshot(self.folder, segment.base_offset)
-
-
-def _floor(segments: list[Segment], offset: int) -> int:
-    """Number of the segment that holds the offset (the first one for offsets below all)."""
-    low, high = 0, len(segments)
-    while low < high:
-        middle = (low + high) // 2
-        if segments[middle].base_offset <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    return max(low - 1, 0)

@@ -3,7 +3,7 @@
 `check` decides before a write (duplicate, out of order, fenced), `update` and `complete` record what was written. The
 state is rebuilt from the latest snapshot plus the batches after it, so it survives restarts; snapshots are kept one per
 segment, named after the offset they stand for (`<offset>.snapshot`): int16 version 1, crc32c of the rest, an array of
-58-byte entries, all big-endian. A snapshot keeps only the last batch of a producer, as Kafka's does.
+46-byte entries, all big-endian. A snapshot keeps only the last batch of a producer, as Kafka's does.
 
 Left out until replication: transactions that are complete but not yet below the high watermark (on one broker none is).
 """

@@ -51,9 +51,9 @@ class LoadedLog(NamedTuple):
 def load(folder: str, config: LogConfig, *, recovery_point: int, log_start_offset: int, clean: bool) -> LoadedLog:
     """Reads a partition's folder; `clean`: the last stop was orderly. Blocking."""
     names = _finish_interrupted_swaps(folder)
-    segments, snapshots = _open_segments(folder, names)
+    segments, snapshots = _open_segments(folder, names, config.index_interval_bytes)
     if not segments:
-        segments = [Segment.create(folder, log_start_offset)]
+        segments = [Segment.create(folder, log_start_offset, config.index_interval_bytes)]
     epochs = LeaderEpochs(folder)
     epochs.load()
     producers = ProducerStates()
@@ -125,7 +125,7 @@ def _range_of_swap(folder: str, name: str) -> tuple[int, int]:
     return base, end
 
 
-def _open_segments(folder: str, names: list[str]) -> tuple[list[Segment], list[int]]:
+def _open_segments(folder: str, names: list[str], index_interval: int) -> tuple[list[Segment], list[int]]:
     """The segments and the offsets of the producer snapshots, both in order; index files without a log go."""
     bases, snapshots, others = [], [], []
     for name in names:
@@ -145,7 +145,7 @@ def _open_segments(folder: str, names: list[str]) -> tuple[list[Segment], list[i
             os.unlink(os.path.join(folder, name))
     segments = []
     for base in sorted(bases):
-        segment = Segment(folder, base)
+        segment = Segment(folder, base, index_interval)
         segment.size = os.stat(segment.path()).st_size
         segments.append(segment)
     return segments, sorted(snapshots)
@@ -256,7 +256,6 @@ def _recover(
             del segments[number + 1 :]
             break
         if number + 1 < len(segments):
-            segment.persist_indexes(final=True)
             end = segments[number + 1].base_offset
     producers.end_offset = end
     return end
@@ -303,7 +302,7 @@ def recover_segment(
         os.ftruncate(segment.file().fd, end)
         segment.size = end
     segment.adopt(builder)
-    segment.persist_indexes()
+    segment.persist_indexes(final=True)
     segment.set_aborted(aborted)
     return expected, intact
 

@@ -106,16 +106,18 @@ class Segment:
         "first_timestamp",
         "folder",
         "idle",
+        "index_interval",
         "max_timestamp",
         "max_timestamp_offset",
         "size",
         "warm_from",
     )
 
-    def __init__(self, folder: str, base_offset: int, size: int = 0) -> None:
+    def __init__(self, folder: str, base_offset: int, index_interval: int = 4096) -> None:
         self.folder = folder
         self.base_offset = base_offset
-        self.size = size
+        self.index_interval = index_interval
+        self.size = 0
         self.dead = False  # deleted or replaced: remembered positions in it are void
         self.idle = False  # not read since the last look of the housekeeper
         self.warm_from = _COLD  # bytes from here on were written moments ago: reading them cannot wait for the disk
@@ -138,9 +140,9 @@ class Segment:
         return f"{self.folder}/{self.base_offset:020d}{kind}{suffix}"
 
     @classmethod
-    def create(cls, folder: str, base_offset: int, *, preallocate: int = 0) -> Segment:
+    def create(cls, folder: str, base_offset: int, index_interval: int = 4096, *, preallocate: int = 0) -> Segment:
         """A new, empty segment. Leftovers of the same name (a roll that failed half-way) are emptied."""
-        segment = cls(folder, base_offset)
+        segment = cls(folder, base_offset, index_interval)
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         segment._file = LogFile(os.open(segment.path(), flags, 0o644))
         for kind in (INDEX, TIME_INDEX):
@@ -232,9 +234,9 @@ class Segment:
                 self._persisted_entries, self._persisted_time_entries = len(index), len(time_index)
                 self._index, self._time_index = index, time_index
 
-    def rebuild_indexes(self, interval_bytes: int = 4096) -> None:
+    def rebuild_indexes(self) -> None:
         """Reads the batches again, and writes the index files. Blocking."""
-        builder = IndexBuilder(self.base_offset, interval_bytes)
+        builder = IndexBuilder(self.base_offset, self.index_interval)
         file = self.file()
         for batch in scan(file.fd, 0, self.size):
             builder.add(batch.header, batch.position)
@@ -267,12 +269,28 @@ class Segment:
 
     def largest_timestamp(self) -> int:
         """The latest timestamp of a record here, or -1. Looked up in the time index after a restart."""
-        if self.max_timestamp is None:
-            last = self.time_index().last()
-            if self.max_timestamp is None:  # loading may have rebuilt the index and found it
+        known = self.max_timestamp
+        if known is None:
+            last = self._last_time_entry()
+            if last is None and self.size and self.max_timestamp is None:
+                self.rebuild_indexes()  # a complete segment has an entry; this index was lost
+            elif self.max_timestamp is None:
                 self.max_timestamp, relative = last if last else (NO_TIMESTAMP, 0)
                 self.max_timestamp_offset = self.base_offset + relative
-        return self.max_timestamp
+            known = self.max_timestamp
+        return NO_TIMESTAMP if known is None else known
+
+    def _last_time_entry(self) -> tuple[int, int] | None:
+        if self._time_index is None:
+            try:
+                with open(self.path(TIME_INDEX), "rb") as file:
+                    size = file.seek(0, os.SEEK_END)
+                    if size >= TIME_ENTRY and size % TIME_ENTRY == 0:
+                        file.seek(size - TIME_ENTRY)
+                        return TimeIndex.decode(file.read()).last()
+            except (CorruptIndex, FileNotFoundError):
+                pass  # loading it whole finds and mends this
+        return self.time_index().last()
 
     def first_batch_timestamp(self) -> int:
         """The timestamp that rules rolling by time, or -1. Blocking the first time after a restart."""

@@ -32,7 +32,7 @@ DELETE_SUFFIX = "-delete"
 TopicPartition = tuple[str, int]
 _MAX_FOLDER_NAME = 255
 _IO_THREADS = 4
-_YIELD_EVERY = 200  # logs looked at before the event loop gets its turn
+_YIELD_EVERY = 100  # logs looked at before the event loop gets its turn
 
 
 class FolderInUse(RuntimeError):
@@ -204,8 +204,13 @@ class LogStore:
             return self._flush_after(current, log)
         future = asyncio.ensure_future(self._in_thread(log.flush))
         self._flushes[log] = future
-        future.add_done_callback(lambda _: self._flushes.pop(log, None))
-        return future
+        future.add_done_callback(lambda done: self._flush_done(log, done))
+        return asyncio.shield(future)  # a caller that is cancelled must not take the others' flush with it
+
+    def _flush_done(self, log: Log, done: asyncio.Future[None]) -> None:
+        self._flushes.pop(log, None)
+        if not done.cancelled():
+            done.exception()  # taken note of: whoever waits gets it, and nobody may
 
     async def _flush_after(self, current: asyncio.Future[None], log: Log) -> None:
         await asyncio.wait([current])
@@ -280,14 +285,14 @@ class LogStore:
     async def _flush_overdue(self) -> None:
         """flush.ms, and the rolled segments of a crash that nobody has flushed since."""
         now = _now_ms()
-        for log in await self._each_log():
+        for log in list(self.logs.values()):
             overdue = log.config.flush_ms < FOREVER and now - log.last_flush_ms >= log.config.flush_ms
             behind = log.recovery_point < log.active.base_offset
             if log.recovery_point < log.log_end_offset and (overdue or behind):
                 await self._flush_quietly(log)
 
     async def _look_after_files(self) -> None:
-        logs = [log for log in await self._each_log() if log.failure is None]
+        logs = [log for log in list(self.logs.values()) if log.failure is None]
         for log in logs:
             log.settle()
         await self._in_thread(_check_files, logs)
@@ -296,15 +301,17 @@ class LogStore:
     async def apply_retention(self) -> int:
         """Deletes what retention allows to delete; how many segments went."""
         count, now = 0, _now_ms()
-        for log in await self._each_log():
+        logs = [log for log in self.logs.values() if log.failure is None]
+        # Timestamps of old segments come from their time indexes: read in a thread, so that the loop never waits.
+        await self._in_thread(_load_timestamps, logs, now)
+        for number, log in enumerate(logs):
             key = (log.topic, log.partition)
-            if log.failure is not None or self.cleaner.is_cleaning(key):
+            if number % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+            if log.closed or self.cleaner.is_cleaning(key):
                 continue
             try:
-                # Timestamps of old segments are read from their time indexes: in a thread, so that the loop never waits.
-                await self._in_thread(log.load_timestamps)
-                if not log.closed:
-                    count += log.delete_old_segments(now, self.high_watermark_of(key))
+                count += log.delete_old_segments(now, self.high_watermark_of(key))
             except OSError as error:
                 logger.warning("retention of %s-%d failed: %s", log.topic, log.partition, error)
         return count
@@ -329,8 +336,11 @@ class LogStore:
     def _write_checkpoints(self) -> None:
         recovery_points, starts, high_watermarks = {}, {}, {}
         for key, log in list(self.logs.items()):
+            try:
+                high_watermarks[key] = log.log_end_offset if log.closed else self.high_watermark_of(key)
+            except KeyError:
+                continue  # deleted this moment
             recovery_points[key] = log.recovery_point
-            high_watermarks[key] = self.high_watermark_of(key) if not log.closed else log.log_end_offset
             if log.log_start_offset > log.segments[0].base_offset:
                 starts[key] = log.log_start_offset
         try:
@@ -345,13 +355,8 @@ class LogStore:
 
     async def _expire_producers(self) -> None:
         now = _now_ms()
-        for log in await self._each_log():
+        for log in list(self.logs.values()):
             log.producers.expire(now, self.settings.producer_id_expiration_ms)
-
-    async def _each_log(self) -> list[Log]:
-        """The logs of this moment."""
-        await asyncio.sleep(0)
-        return list(self.logs.values())
 
     def _in_thread(self, function: Callable[..., Any], *args: Any) -> Awaitable[Any]:
         return asyncio.get_running_loop().run_in_executor(self._threads, function, *args)
@@ -418,6 +423,15 @@ def _close_log(log: Log) -> OSError | None:
 def _check_files(logs: list[Log]) -> None:
     for log in logs:
         log.check_files()
+
+
+def _load_timestamps(logs: list[Log], now_ms: int) -> None:
+    for log in logs:
+        try:
+            log.load_timestamps(now_ms)
+        except OSError as error:
+            if not log.closed:
+                logger.warning("reading the timestamps of %s-%d: %s", log.topic, log.partition, error)
 
 
 def _unlink(files: list[str], folders: list[Path]) -> None:

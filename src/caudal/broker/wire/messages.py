@@ -64,11 +64,10 @@ def decode_response(api_key: int, version: int, body: bytes, position: int = 0) 
 
 def _whole(decoder: Decoder, body: bytes, position: int, what: str) -> Any:
     try:
-        entity, end = decoder(body, position)
+        # Bytes after the last field are ignored, as Kafka does: librdkafka pads Metadata requests for all topics.
+        entity, _ = decoder(body, position)
     except Malformed as error:
         raise Malformed(f"{what}: {error}") from error
-    if end != len(body):
-        raise Malformed(f"{what} has {len(body) - end} bytes too many")
     return entity
 
 

@@ -1,4 +1,7 @@
-"""`caudal bench NAME`: runs `caudal.bench.NAME`, whose `main(arguments)` has options of its own. A new benchmark is a new module there."""
+"""`caudal bench NAME`: runs `caudal.bench.NAME`, whose `main(arguments)` has options of its own.
+
+A new benchmark is a new module there.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def bench(context: typer.Context) -> None:
     names = sorted(module.name for module in pkgutil.iter_modules(caudal.bench.__path__) if _is_benchmark(module.name))
     chosen, *arguments = context.args or ["--help"]
     if chosen in ("-h", "--help"):
-        print(f"Usage: caudal bench NAME [OPTIONS]; NAME is {' or '.join(names)}. `caudal bench NAME --help` shows the options.")
+        print(f"Usage: caudal bench NAME [OPTIONS], NAME being {' or '.join(names)}; NAME --help shows its options.")
         return
     if chosen not in names:
         raise UsageError(f"there is no benchmark '{chosen}'; there is {' and '.join(names)}")

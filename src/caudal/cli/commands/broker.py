@@ -1,4 +1,7 @@
-"""`caudal broker` in the list of commands. It is run by `cli/broker_process.py`, which main() reaches before typer is imported; the options live there."""
+"""`caudal broker` in the list of commands.
+
+It is run by `cli/broker_process.py`, which main() reaches before typer is imported; the options live there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`caudal consume TOPIC...`: topics to stdout, with kcat's habits. What to read is `cli/reading.py`, how it looks is `cli/record_format.py`."""
+"""`caudal consume TOPIC...`: topics to stdout, with kcat's habits.
+
+What to read is `cli/reading.py`, how it looks is `cli/record_format.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, client_config
+from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, client_config, sigterm_is_ctrl_c
 from caudal.cli.errors import UsageError
 from caudal.cli.offset_spec import STORED, parse_offsets
 from caudal.cli.record_format import (
@@ -88,6 +91,8 @@ def consume(
     write = _writer(as_json, template, key_delimiter, delimiter, show_offset, null_text, raw)
 
     from caudal.cli.reading import Reading
+
+    sigterm_is_ctrl_c()
 
     config = client_config(bootstrap, properties, _defaults(group))
     reading = Reading(

@@ -1,4 +1,7 @@
-"""`caudal doctor`: what is installed, reachable and wrong, each trouble with its fix. The checks themselves are in `cli/checks.py`."""
+"""`caudal doctor`: what is installed, reachable and wrong, each trouble with its fix.
+
+The checks themselves are in `cli/checks.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """`caudal group list / describe / reset / delete`, through confluent-kafka's admin client.
 
-`reset` shows what it would do and changes nothing without --execute. Members of a running group own its offsets, so an active group is refused.
+`reset` shows what it would do and changes nothing without --execute. Members of a running group own its offsets, so
+an active group is refused.
 """
 
 from __future__ import annotations

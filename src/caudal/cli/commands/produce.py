@@ -1,6 +1,9 @@
-"""`caudal produce TOPIC`: stdin (or files) to a topic, with kcat's habits. One record per line unless -D says otherwise; files without -l are one record each.
+"""`caudal produce TOPIC`: stdin (or files) to a topic, with kcat's habits.
 
-With `-X transactional.id=…` everything goes into one transaction, committed at the end of the input and aborted on Ctrl-C or any failure.
+One record per line unless -D says otherwise; files without -l are one record each.
+
+With `-X transactional.id=…` everything goes into one transaction, committed at the end of the input and aborted on
+Ctrl-C or any failure.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from caudal.cli.clients import (
     key_values,
     make_producer,
     request_failed,
+    sigterm_is_ctrl_c,
 )
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.record_format import unescape
@@ -87,6 +91,7 @@ def produce(
     config = client_config(bootstrap, properties, defaults)
     if config["acks"] in ("all", "-1") and "request.required.acks" not in config:
         config.setdefault("enable.idempotence", True)
+    sigterm_is_ctrl_c()
     producer = make_producer(config)
     _check_topic(producer, topic, partition, config["bootstrap.servers"])
     sender = _Sender(producer, topic, partition, fixed_headers, config["bootstrap.servers"], quiet)
@@ -165,7 +170,7 @@ def _split(stream: BinaryIO, end: bytes, limit: int) -> Iterator[bytes]:
                 yield record
         if len(rest) > limit * 2 and end not in rest:
             raise CliError(
-                f"no delimiter in {len(rest)} bytes of input: a record is limited to {limit} bytes; set the delimiter with -D"
+                f"no delimiter in {len(rest)} bytes; a record is limited to {limit}; set the delimiter with -D"
             )
     if rest:
         yield rest
@@ -185,16 +190,13 @@ def _check_topic(producer: Producer, topic: str, partition: int, bootstrap: str)
         if not waitable or time.monotonic() > deadline:
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise CliError(
-                    f"there is no topic '{topic}' and the broker does not create it by itself; run `caudal topic create {topic}`"
+                    f"there is no topic '{topic}' and the broker makes none; run `caudal topic create {topic}`"
                 )
-            raise CliError(
-                f"topic '{topic}': {explain(found.error, bootstrap) if found.error else 'it has no leader yet; try again'}"
-            )
+            reason = explain(found.error, bootstrap) if found.error else "it has no leader yet; try again"
+            raise CliError(f"topic '{topic}': {reason}")
         time.sleep(0.1)
     if partition >= 0 and partition not in found.partitions:
-        raise CliError(
-            f"topic '{topic}' has no partition {partition}; it has {len(found.partitions)} (0 to {len(found.partitions) - 1})"
-        )
+        raise CliError(f"topic '{topic}' has no partition {partition}; the last one is {max(found.partitions)}")
 
 
 class _Sender:

@@ -1,4 +1,7 @@
-"""`caudal topic create / list / describe / alter / delete`, through confluent-kafka's admin client. Reassignment and placement come with the cluster."""
+"""`caudal topic create / list / describe / alter / delete`, through confluent-kafka's admin client.
+
+Reassignment and placement come with the cluster.
+"""
 
 from __future__ import annotations
 
@@ -182,9 +185,8 @@ def _describe(admin: AdminClient, bootstrap: str, name: str, all_configs: bool) 
 def _print_topic(document: dict[str, Any]) -> None:
     records = sum(partition["latest"] - partition["earliest"] for partition in document["partitions"])
     kind = "  internal" if document["internal"] else ""
-    print(
-        f"{document['topic']}  id {document['topic_id']}  {len(document['partitions'])} partitions  {records} offsets in use{kind}"
-    )
+    size = f"{len(document['partitions'])} partitions  {records} offsets in use"
+    print(f"{document['topic']}  id {document['topic_id']}  {size}{kind}")
     for key, value in document["configs"].items():
         print(f"  {key}={value}")
     print_table(

@@ -1,7 +1,10 @@
-"""`caudal up`: every server of the platform in one process tree. For now that is the broker; the others join here as they are built.
+"""`caudal up`: every server of the platform in one process tree.
 
-Each server is a child process of its own command, started with a pipe to say that it is ready and a stdin that ends when this process does: whatever
-happens to the parent, kill -9 included, no child stays behind. A server that dies takes the rest down, with its own words on the screen.
+For now that is the broker; the others join here as they are built.
+
+Each server is a child process of its own command, started with a pipe to say that it is ready and a stdin that ends
+when this process does: whatever happens to the parent, kill -9 included, no child stays behind. A server that dies
+takes the rest down, with its own words on the screen.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from caudal.cli.ports import is_taken, taken_message
 READY_SECONDS = 120.0
 DEFAULT_DATA = Path("caudal-data")
 
-# The servers that are promised but not built: their flags are accepted so that scripts can be written today, and said to have no effect.
+# The servers that are promised but not built: their flags are accepted so that scripts can be written today, and said
+# to have no effect.
 LATER = {
     "registry_port": "the Schema Registry",
     "connect_port": "Connect",
@@ -77,11 +81,11 @@ def up(
     if secure:
         # Starting in the clear what was asked to be secure would be a lie with consequences.
         raise UsageError(
-            "--secure comes with the security part and nothing was started; leave it out for a broker on this machine only"
+            "--secure comes with the security part, so nothing was started; leave it out for this machine only"
         )
     if bootstrap:
         raise UsageError(
-            f"--bootstrap {bootstrap} means no broker here, and the other servers come later: there is nothing to start yet"
+            f"--bootstrap {bootstrap} means no broker here, and the other servers come later: nothing to start"
         )
     notes = _notes(
         {"registry_port": registry_port, "connect_port": connect_port, "ksql_port": ksql_port, "ui_port": ui_port},
@@ -118,7 +122,7 @@ def _notes(ports: dict[str, int | None], master: str | None, demo: bool) -> list
         notes.append("pipelines are not part of Caudal yet: --master has no effect")
     if demo:
         notes.append(
-            "the demonstration is not part of Caudal yet: --demo has no effect; try `caudal produce` and `caudal consume`"
+            "the demonstration is not part of Caudal yet: --demo has no effect; try `caudal produce` and `consume`"
         )
     return notes
 

@@ -92,9 +92,9 @@ async def test_a_group_survives_a_restart_with_members_and_offsets(broker: FakeB
 async def test_loaded_members_time_out_for_real(broker: FakeBroker) -> None:
     await member_of(broker, "g", session_timeout_ms=150)
     after = await broker.restarted()
-    assert after.groups.groups["g"].state is State.STABLE
+    assert after.groups.states()["Stable"] == 1
     await asyncio.sleep(0.3)
-    assert after.groups.groups["g"].state is State.EMPTY
+    assert after.groups.states()["Empty"] == 1
     again = await after.restarted()
     assert again.groups.groups["g"].members == {}
     await again.groups.close()
@@ -482,6 +482,25 @@ async def test_records_that_cannot_be_read_do_not_stop_loading(
     after = await broker.restarted()
     assert [row[3] for row in after.groups.committed()] == [2]
     assert "skipped 3 records that cannot be read and 1 of group types" in caplog.text
+    await after.groups.close()
+
+
+async def test_a_partition_that_cannot_be_read_takes_only_its_own_groups_down(
+    broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        await commit(broker, f"group-{number}", 1)
+
+    def broken(_start: int = 0) -> Any:
+        raise OSError("input/output error")
+
+    monkeypatch.setattr(broker.offsets_log[0], "iter_records", broken)
+    after = await broker.restarted()
+    assert {after.groups.log.partition_of(name) for name in after.groups.groups} == {1, 2}
+    lost = next(f"group-{number}" for number in range(6) if f"group-{number}" not in after.groups.groups)
+    with pytest.raises(KafkaError) as raised:
+        await commit(after, lost, 2)
+    assert raised.value.code is ErrorCode.coordinator_not_available
     await after.groups.close()
 
 

@@ -251,7 +251,7 @@ def test_a_changed_subscription_starts_a_rebalance(world: World) -> None:
     world.stable(one, two)
     assert two.join(protocols=(("range", subscription("other")),)) is None
     one.join()
-    assert world.group.subscribed_topics == {"orders", "other"}
+    assert world.group.subscribed_topics == frozenset({"orders", "other"})
 
 
 def test_a_lost_join_answer_is_given_again(world: World) -> None:
@@ -584,7 +584,7 @@ def test_loaded_members_have_a_session_to_show_themselves(world: World) -> None:
     world.group = Group.from_value("g", world.host.stored[-1])
     world.rebalances.loaded(world.group)
     assert world.group.state is State.STABLE and world.group.leader == one.member_id
-    assert world.group.subscribed_topics == {"orders"}
+    assert world.group.subscribed_topics == frozenset({"orders"})
     world.wait(9)
     assert one.heartbeat() is ErrorCode.none
     assert two.sync()["assignment"] == b"c2"  # type: ignore[index]

@@ -14,8 +14,8 @@ DAY = 86_400_000
 PRODUCER = (0, 77)
 
 
-def entry(offset: int, at: int = 0, **changes: int) -> Committed:
-    return Committed(offset, -1, "", 0, -1, None, at)._replace(**changes)
+def entry(offset: int, at: int = 0, commit_timestamp: int = 0, expire_timestamp: int = -1) -> Committed:
+    return Committed(offset, -1, "", commit_timestamp, expire_timestamp, None, at)
 
 
 def test_the_newest_record_wins() -> None:

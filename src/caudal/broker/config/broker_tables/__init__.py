@@ -6,9 +6,11 @@ from typing import Final
 
 from caudal.broker.config.broker_tables.cluster import CLUSTER
 from caudal.broker.config.broker_tables.coordinators import COORDINATORS
+from caudal.broker.config.broker_tables.groups import GROUPS
 from caudal.broker.config.broker_tables.network import NETWORK
 from caudal.broker.config.broker_tables.security import SECURITY
 from caudal.broker.config.broker_tables.storage import STORAGE
+from caudal.broker.config.broker_tables.tiering import TIERING
 from caudal.broker.config.definition import table
 
-BROKER_DEFS: Final = table((*NETWORK, *STORAGE, *COORDINATORS, *CLUSTER, *SECURITY))
+BROKER_DEFS: Final = table((*NETWORK, *STORAGE, *COORDINATORS, *GROUPS, *CLUSTER, *SECURITY, *TIERING))

@@ -22,7 +22,7 @@ from caudal.broker.config.definition import LONG_MAX, at_least, one_of
 
 CLUSTER: Final = (
     # Replication.
-    integer("default.replication.factor", 1, "Replicas of a topic created without a number.", at_least(1)),
+    integer("default.replication.factor", 1, "Replicas of a topic created without a number.", at_least(1), idle=True),
     boolean(
         "unclean.leader.election.enable",
         False,
@@ -61,7 +61,7 @@ CLUSTER: Final = (
         importance=HIGH,
         idle=True,
     ),
-    class_name("replica.selector.class", None, "Java class that chooses the replica to read from.", idle=True),
+    string("replica.selector.class", None, "Java class that chooses the replica to read from.", idle=True),
     boolean(
         "auto.leader.rebalance.enable", True, "Gives leadership back to preferred replicas.", importance=HIGH, idle=True
     ),
@@ -80,12 +80,11 @@ CLUSTER: Final = (
         importance=HIGH,
         idle=True,
     ),
-    integer(
+    long(
         "unclean.leader.election.interval.ms",
         300_000,
         "Time between two looks for leaderless partitions.",
         at_least(1),
-        importance=HIGH,
         idle=True,
     ),
     string("inter.broker.protocol.version", "4.3", "Version brokers speak among themselves.", idle=True),
@@ -126,7 +125,7 @@ CLUSTER: Final = (
     integer("broker.heartbeat.interval.ms", 2000, "Time between two heartbeats to the controller.", idle=True),
     integer("broker.session.timeout.ms", 9000, "Silence after which a broker counts as gone.", idle=True),
     integer("initial.broker.registration.timeout.ms", 60_000, "Wait for the first registration.", idle=True),
-    integer("server.max.startup.time.ms", 2**31 - 1, "Longest start.", at_least(0), idle=True),
+    long("server.max.startup.time.ms", LONG_MAX, "Longest start.", at_least(0), idle=True),
     long(
         "metadata.log.max.record.bytes.between.snapshots",
         20 << 20,
@@ -159,6 +158,17 @@ CLUSTER: Final = (
         500,
         "Time between two empty metadata records.",
         at_least(0),
+        importance=LOW,
+        idle=True,
+    ),
+    integer(
+        "controller.quorum.fetch.max.bytes", 1 << 20, "Bytes fetched at a time.", at_least(1), importance=LOW, idle=True
+    ),
+    integer(
+        "controller.quorum.fetch.snapshot.max.bytes",
+        1 << 20,
+        "Bytes of a snapshot fetched at a time.",
+        at_least(1),
         importance=LOW,
         idle=True,
     ),
@@ -217,6 +227,22 @@ CLUSTER: Final = (
         "Bytes per second between folders.",
         at_least(0),
         scope=CLUSTER_WIDE,
+        idle=True,
+    ),
+    integer(
+        "alter.log.dirs.replication.quota.window.num",
+        11,
+        "Samples kept for moves between folders.",
+        at_least(1),
+        importance=LOW,
+        idle=True,
+    ),
+    integer(
+        "alter.log.dirs.replication.quota.window.size.seconds",
+        1,
+        "Length of such a sample.",
+        at_least(1),
+        importance=LOW,
         idle=True,
     ),
     # Metrics.

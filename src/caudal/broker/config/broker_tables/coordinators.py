@@ -1,4 +1,4 @@
-"""Broker properties of the coordinators: consumer groups and their offsets, transactions, share groups."""
+"""Broker properties of the coordinators: classic consumer groups and their offsets, transactions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from caudal.broker.config.broker_tables.rows import (
     LOW,
     boolean,
     integer,
-    items,
     long,
     short,
-    string,
 )
-from caudal.broker.config.definition import INT_MAX, at_least, between, one_of
+from caudal.broker.config.definition import INT_MAX, at_least, between
 
 _CODEC: Final = between(0, 4)
 
@@ -86,93 +84,6 @@ COORDINATORS: Final = (
         "How long a new group waits for more members before its first assignment.",
     ),
     integer("group.max.size", INT_MAX, "Members a group may have.", at_least(1)),
-    # Groups of the new protocol.
-    items(
-        "group.coordinator.rebalance.protocols",
-        ["classic", "consumer", "streams"],
-        "Group protocols that are open to clients.",
-        idle=True,
-    ),
-    integer("group.coordinator.threads", 4, "Threads of the coordinator.", at_least(1), importance=HIGH, idle=True),
-    integer(
-        "group.coordinator.background.threads", 2, "Its background threads.", at_least(1), importance=HIGH, idle=True
-    ),
-    integer("group.coordinator.append.linger.ms", -1, "Wait to collect coordinator writes.", at_least(-1), idle=True),
-    integer(
-        "group.coordinator.cached.buffer.max.bytes",
-        1_048_588,
-        "Largest buffer kept for reuse.",
-        at_least(524288),
-        scope=CLUSTER_WIDE,
-        idle=True,
-    ),
-    integer("group.consumer.session.timeout.ms", 45_000, "Session time-out given to members.", at_least(1), idle=True),
-    integer("group.consumer.min.session.timeout.ms", 45_000, "Its lower limit.", at_least(1), idle=True),
-    integer("group.consumer.max.session.timeout.ms", 60_000, "Its upper limit.", at_least(1), idle=True),
-    integer(
-        "group.consumer.heartbeat.interval.ms", 5000, "Heartbeat interval given to members.", at_least(1), idle=True
-    ),
-    integer("group.consumer.min.heartbeat.interval.ms", 5000, "Its lower limit.", at_least(1), idle=True),
-    integer("group.consumer.max.heartbeat.interval.ms", 15_000, "Its upper limit.", at_least(1), idle=True),
-    integer("group.consumer.max.size", INT_MAX, "Members a consumer group may have.", at_least(1), idle=True),
-    items("group.consumer.assignors", ["uniform", "range"], "Server-side assignors, the default one first.", idle=True),
-    string(
-        "group.consumer.migration.policy",
-        "bidirectional",
-        "Which way a live group may change protocol.",
-        one_of("bidirectional", "upgrade", "downgrade", "disabled"),
-        idle=True,
-    ),
-    integer(
-        "group.consumer.regex.refresh.interval.ms",
-        600_000,
-        "Refresh of pattern subscriptions.",
-        at_least(10_000),
-        idle=True,
-    ),
-    # Share groups.
-    integer(
-        "group.share.session.timeout.ms", 45_000, "Session time-out of share group members.", at_least(1), idle=True
-    ),
-    integer("group.share.min.session.timeout.ms", 45_000, "Its lower limit.", at_least(1), idle=True),
-    integer("group.share.max.session.timeout.ms", 60_000, "Its upper limit.", at_least(1), idle=True),
-    integer(
-        "group.share.heartbeat.interval.ms", 5000, "Heartbeat interval of share group members.", at_least(1), idle=True
-    ),
-    integer("group.share.min.heartbeat.interval.ms", 5000, "Its lower limit.", at_least(1), idle=True),
-    integer("group.share.max.heartbeat.interval.ms", 15_000, "Its upper limit.", at_least(1), idle=True),
-    integer("group.share.max.size", 200, "Members a share group may have.", between(1, 1000), idle=True),
-    items("group.share.assignors", ["simple"], "Server-side assignor of share groups.", idle=True),
-    integer(
-        "group.share.delivery.count.limit", 5, "Deliveries before a record is given up.", between(2, 10), idle=True
-    ),
-    integer(
-        "group.share.record.lock.duration.ms",
-        30_000,
-        "How long a delivered record stays locked.",
-        between(1000, 3_600_000),
-        idle=True,
-    ),
-    integer("group.share.min.record.lock.duration.ms", 15_000, "Its lower limit.", between(1000, 30_000), idle=True),
-    integer(
-        "group.share.max.record.lock.duration.ms", 60_000, "Its upper limit.", between(30_000, 3_600_000), idle=True
-    ),
-    integer(
-        "group.share.partition.max.record.locks", 2000, "Locked records per partition.", between(100, 10_000), idle=True
-    ),
-    # Streams groups.
-    integer(
-        "group.streams.session.timeout.ms", 45_000, "Session time-out of streams group members.", at_least(1), idle=True
-    ),
-    integer(
-        "group.streams.heartbeat.interval.ms",
-        5000,
-        "Heartbeat interval of streams group members.",
-        at_least(1),
-        idle=True,
-    ),
-    integer("group.streams.max.size", INT_MAX, "Members a streams group may have.", at_least(1), idle=True),
-    integer("group.streams.num.standby.replicas", 0, "Standby copies of each task.", at_least(0), idle=True),
     # Transactions.
     integer(
         "transaction.state.log.num.partitions",
@@ -251,7 +162,6 @@ COORDINATORS: Final = (
         False,
         "Lets producers keep transactions open for an outside coordinator.",
         importance=LOW,
-        idle=True,
     ),
     integer(
         "producer.id.expiration.ms",
@@ -267,7 +177,6 @@ COORDINATORS: Final = (
         "Time between two such looks.",
         at_least(1),
         importance=LOW,
-        idle=True,
     ),
     integer(
         "add.partitions.to.txn.retry.backoff.ms",
@@ -275,7 +184,6 @@ COORDINATORS: Final = (
         "Pause before asking the coordinator again.",
         at_least(1),
         importance=HIGH,
-        idle=True,
     ),
     integer(
         "add.partitions.to.txn.retry.backoff.max.ms",
@@ -283,39 +191,5 @@ COORDINATORS: Final = (
         "Longest such pause.",
         at_least(0),
         importance=HIGH,
-        idle=True,
-    ),
-    # The state of share groups.
-    integer(
-        "share.coordinator.state.topic.num.partitions",
-        50,
-        "Partitions of __share_group_state.",
-        at_least(1),
-        importance=HIGH,
-        idle=True,
-    ),
-    short(
-        "share.coordinator.state.topic.replication.factor",
-        3,
-        "Replicas of __share_group_state.",
-        at_least(1),
-        importance=HIGH,
-        idle=True,
-    ),
-    short(
-        "share.coordinator.state.topic.min.isr",
-        2,
-        "In-sync replicas of __share_group_state.",
-        at_least(1),
-        importance=HIGH,
-        idle=True,
-    ),
-    integer(
-        "share.coordinator.state.topic.segment.bytes",
-        100 << 20,
-        "Segment size of __share_group_state.",
-        at_least(1),
-        importance=HIGH,
-        idle=True,
     ),
 )

@@ -60,7 +60,7 @@ NETWORK: Final = (
     ),
     string("inter.broker.listener.name", None, "Listener that brokers use among themselves.", idle=True),
     string("security.inter.broker.protocol", "PLAINTEXT", "Security protocol among brokers.", idle=True),
-    string(
+    items(
         "early.start.listeners", None, "Listeners opened before authorization is ready.", importance=HIGH, idle=True
     ),
     # Sockets and connections.
@@ -85,13 +85,14 @@ NETWORK: Final = (
         at_least(1),
         importance=HIGH,
     ),
-    integer("socket.listen.backlog.size", 50, "Connections the system may hold back before accept.", at_least(1)),
+    integer("socket.listen.backlog.size", 50, "Connections the system may hold before accept.", at_least(1), idle=True),
     integer(
         "max.connections",
         INT_MAX,
         "Connections open at one time; further ones are closed at once.",
         at_least(0),
         scope=CLUSTER_WIDE,
+        idle=True,
     ),
     integer(
         "max.connections.per.ip",
@@ -99,6 +100,7 @@ NETWORK: Final = (
         "Connections open at one time from one address.",
         at_least(0),
         scope=CLUSTER_WIDE,
+        idle=True,
     ),
     string(
         "max.connections.per.ip.overrides",
@@ -125,9 +127,33 @@ NETWORK: Final = (
         idle=True,
     ),
     # Requests.
-    integer("num.network.threads", 3, "Threads that move bytes.", at_least(1), scope=CLUSTER_WIDE, idle=True),
-    integer("num.io.threads", 8, "Threads for blocking disk work.", at_least(1), scope=CLUSTER_WIDE, idle=True),
-    integer("background.threads", 10, "Threads for background tasks.", at_least(1), scope=CLUSTER_WIDE, idle=True),
+    integer(
+        "num.network.threads",
+        3,
+        "Threads that move bytes.",
+        at_least(1),
+        scope=CLUSTER_WIDE,
+        importance=HIGH,
+        idle=True,
+    ),
+    integer(
+        "num.io.threads",
+        8,
+        "Threads for blocking disk work.",
+        at_least(1),
+        scope=CLUSTER_WIDE,
+        importance=HIGH,
+        idle=True,
+    ),
+    integer(
+        "background.threads",
+        10,
+        "Threads for background tasks.",
+        at_least(1),
+        scope=CLUSTER_WIDE,
+        importance=HIGH,
+        idle=True,
+    ),
     integer(
         "queued.max.requests", 500, "Requests waiting before reading pauses.", at_least(1), importance=HIGH, idle=True
     ),

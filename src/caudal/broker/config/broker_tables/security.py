@@ -88,7 +88,7 @@ SECURITY: Final = (
     string(
         "sasl.mechanism.inter.broker.protocol", "GSSAPI", "SASL mechanism among brokers.", scope=PER_BROKER, idle=True
     ),
-    string("sasl.mechanism.controller.protocol", "GSSAPI", "SASL mechanism to the controllers.", idle=True),
+    string("sasl.mechanism.controller.protocol", "GSSAPI", "SASL to the controllers.", importance=HIGH, idle=True),
     password("sasl.jaas.config", None, "Login entry of a mechanism.", scope=PER_BROKER, idle=True),
     class_name("sasl.server.callback.handler.class", None, "Java class that checks credentials.", idle=True),
     class_name("sasl.client.callback.handler.class", None, "Java class that gives credentials.", idle=True),
@@ -135,6 +135,48 @@ SECURITY: Final = (
     string("sasl.oauthbearer.expected.issuer", None, "Issuer a token must name.", importance=LOW, idle=True),
     string("sasl.oauthbearer.scope.claim.name", "scope", "Claim with the scope.", importance=LOW, idle=True),
     string("sasl.oauthbearer.sub.claim.name", "sub", "Claim with the subject.", importance=LOW, idle=True),
+    integer("sasl.login.connect.timeout.ms", None, "Wait for the token issuer to connect.", importance=LOW, idle=True),
+    integer("sasl.login.read.timeout.ms", None, "Wait for the token issuer to answer.", importance=LOW, idle=True),
+    long("sasl.login.retry.backoff.ms", 100, "Pause before a retry of the login.", importance=LOW, idle=True),
+    long("sasl.login.retry.backoff.max.ms", 10_000, "Longest such pause.", importance=LOW, idle=True),
+    integer("sasl.oauthbearer.clock.skew.seconds", 30, "Difference of clocks tolerated.", importance=LOW, idle=True),
+    long(
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000, "Time between key look-ups.", importance=LOW, idle=True
+    ),
+    long("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", 100, "Pause before a retry.", importance=LOW, idle=True),
+    long(
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", 10_000, "Longest such pause.", importance=LOW, idle=True
+    ),
+    class_name("sasl.oauthbearer.jwt.retriever.class", None, "Java class that fetches tokens.", idle=True),
+    class_name("sasl.oauthbearer.jwt.validator.class", None, "Java class that checks tokens.", idle=True),
+    string("sasl.oauthbearer.scope", None, "Scope asked for.", idle=True),
+    string("sasl.oauthbearer.client.credentials.client.id", None, "Client id for the issuer.", idle=True),
+    password("sasl.oauthbearer.client.credentials.client.secret", None, "Client secret for the issuer.", idle=True),
+    string("sasl.oauthbearer.assertion.algorithm", "RS256", "How assertions are signed.", idle=True),
+    string("sasl.oauthbearer.assertion.claim.aud", None, "Audience of assertions.", idle=True),
+    integer(
+        "sasl.oauthbearer.assertion.claim.exp.seconds",
+        300,
+        "Life of an assertion.",
+        between(0, 86_400),
+        importance=LOW,
+        idle=True,
+    ),
+    string("sasl.oauthbearer.assertion.claim.iss", None, "Issuer of assertions.", idle=True),
+    boolean("sasl.oauthbearer.assertion.claim.jti.include", False, "Gives assertions a number.", idle=True),
+    integer(
+        "sasl.oauthbearer.assertion.claim.nbf.seconds",
+        60,
+        "Time before now from which an assertion holds.",
+        between(0, 3600),
+        importance=LOW,
+        idle=True,
+    ),
+    string("sasl.oauthbearer.assertion.claim.sub", None, "Subject of assertions.", idle=True),
+    string("sasl.oauthbearer.assertion.file", None, "File with a ready assertion.", idle=True),
+    string("sasl.oauthbearer.assertion.private.key.file", None, "Key that signs assertions.", idle=True),
+    password("sasl.oauthbearer.assertion.private.key.passphrase", None, "Password of that key.", idle=True),
+    string("sasl.oauthbearer.assertion.template.file", None, "Template of assertions.", idle=True),
     long("connections.max.reauth.ms", 0, "Time after which clients must authenticate again; 0 for never.", idle=True),
     # Authorization.
     string("authorizer.class.name", "", "Java class of the authorizer; empty for none.", importance=LOW, idle=True),
@@ -154,7 +196,7 @@ SECURITY: Final = (
         importance=LOW,
         idle=True,
     ),
-    items("security.providers", None, "Java security providers.", importance=LOW, idle=True),
+    string("security.providers", None, "Java security providers.", importance=LOW, idle=True),
     class_name("password.encoder.keyfactory.algorithm", None, "Older password encoder.", importance=LOW, idle=True),
     password("password.encoder.secret", None, "Older password encoder secret.", importance=HIGH, idle=True),
 )

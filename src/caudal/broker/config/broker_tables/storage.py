@@ -8,6 +8,7 @@ from caudal.broker.config.broker_tables.rows import (
     CLUSTER_WIDE,
     HIGH,
     LOW,
+    PER_BROKER,
     boolean,
     class_name,
     double,
@@ -27,6 +28,7 @@ STORAGE: Final = (
     string(
         "metadata.log.dir", None, "Folder of the metadata; the data folder when not set.", importance=HIGH, idle=True
     ),
+    items("cordoned.log.dirs", [], "Folders that take no new partitions.", scope=PER_BROKER, idle=True),
     integer("num.partitions", 1, "Partitions of a topic created without a number.", at_least(1)),
     boolean("auto.create.topics.enable", True, "Creates a topic when a client first asks for it.", importance=HIGH),
     boolean("delete.topic.enable", True, "Lets clients delete topics.", importance=HIGH),
@@ -148,7 +150,6 @@ STORAGE: Final = (
         "Time between two notes of how far logs are safely on disk.",
         at_least(0),
         importance=HIGH,
-        idle=True,
     ),
     integer(
         "log.flush.start.offset.checkpoint.interval.ms",
@@ -158,7 +159,7 @@ STORAGE: Final = (
         importance=HIGH,
         idle=True,
     ),
-    long("log.initial.task.delay.ms", 30_000, "Wait after the start before log tasks begin.", at_least(0), idle=True),
+    long("log.initial.task.delay.ms", 30_000, "Wait before log tasks begin.", at_least(0), importance=LOW, idle=True),
     integer(
         "num.recovery.threads.per.data.dir",
         2,
@@ -199,18 +200,15 @@ STORAGE: Final = (
         scope=CLUSTER_WIDE,
     ),
     # Compaction.
-    boolean("log.cleaner.enable", True, "Runs the cleaner of compacted topics.", idle=True),
+    boolean("log.cleaner.enable", True, "Runs the cleaner of compacted topics."),
     integer("log.cleaner.threads", 1, "Cleaners at work at one time.", at_least(0), scope=CLUSTER_WIDE, idle=True),
     double(
         "log.cleaner.io.max.bytes.per.second",
         1.7976931348623157e308,
         "Bytes per second the cleaner may read and write.",
         scope=CLUSTER_WIDE,
-        idle=True,
     ),
-    long(
-        "log.cleaner.dedupe.buffer.size", 128 << 20, "Memory of the cleaner's key map.", scope=CLUSTER_WIDE, idle=True
-    ),
+    long("log.cleaner.dedupe.buffer.size", 128 << 20, "Memory of the cleaner's key map.", scope=CLUSTER_WIDE),
     integer(
         "log.cleaner.io.buffer.size", 512 << 10, "Buffers of the cleaner.", at_least(0), scope=CLUSTER_WIDE, idle=True
     ),
@@ -221,7 +219,6 @@ STORAGE: Final = (
         "Rest of the cleaner when nothing is dirty.",
         at_least(0),
         scope=CLUSTER_WIDE,
-        idle=True,
     ),
     double(
         "log.cleaner.min.cleanable.ratio",
@@ -251,12 +248,11 @@ STORAGE: Final = (
         at_least(1),
         scope=CLUSTER_WIDE,
     ),
-    # Policies and tiering.
+    # Policies.
     class_name(
         "create.topic.policy.class.name", None, "Java class asked before a topic is created.", importance=LOW, idle=True
     ),
     class_name(
         "alter.config.policy.class.name", None, "Java class asked before a config changes.", importance=LOW, idle=True
     ),
-    boolean("remote.log.storage.system.enable", False, "Tiered storage.", idle=True),
 )

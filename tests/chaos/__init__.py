@@ -1,0 +1,1 @@
+"""Tests that end the broker in every way it can end, and look at what is left."""
