@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
 import tempfile
 import threading
@@ -309,8 +308,12 @@ def _tear_down(broker: Broker) -> None:
         server.listener.close()
     for connection in list(server.connections):
         connection.transport.abort()
-    # No orderly method does this, on purpose: nothing but a test may let go of a folder without closing it.
-    os.close(broker.logs._lock)
+    # Everything else ends before the files are let go of: a killed process does not write any more.
+    for task in asyncio.all_tasks():
+        if task is not asyncio.current_task():
+            task.cancel()
+    broker.logs.abandon()
+    broker._threads.shutdown(wait=False)
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

@@ -6,6 +6,7 @@ with the batch reader alone: not through the broker's own log.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +34,7 @@ def read_topic(bootstrap: str, topic: str, *, committed: bool = False, timeout: 
             "enable.auto.commit": False,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
             "enable.partition.eof": True,
+            "metadata.recovery.strategy": "none",
             "log_level": 0,
         }
     )
@@ -40,10 +42,10 @@ def read_topic(bootstrap: str, topic: str, *, committed: bool = False, timeout: 
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
         ended: set[int] = set()
+        deadline = time.monotonic() + timeout
         while len(ended) < PARTITIONS:
-            messages = consumer.consume(1000, timeout)
-            assert messages, f"{topic} cannot be read to its end"
-            for message in messages:
+            assert time.monotonic() < deadline, f"{topic} cannot be read to its end"
+            for message in consumer.consume(1000, 0.1):
                 error = message.error()
                 if error is None:
                     value = (message.value() or b"").decode()

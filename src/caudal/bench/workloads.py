@@ -35,6 +35,15 @@ ADMIN_TIMEOUT = 120.0
 STALL_TIMEOUT = 60.0  # a broker that makes no progress for so long has failed the case
 BATCH = 1000
 
+# librdkafka stops fetching a partition while its queue is full, and meanwhile waits at the end of the others: pauses of
+# half a second that are the client's own, on either broker. With these it keeps asking.
+EAGER_FETCHING: dict[str, Any] = {
+    "queued.min.messages": 1_000_000,
+    "queued.max.messages.kbytes": 1_000_000,
+    "fetch.queue.backoff.ms": 1,
+    "fetch.wait.max.ms": 10,
+}
+
 
 class WorkloadError(Exception):
     """The broker refused or lost something; the case is reported as failed."""
@@ -142,7 +151,7 @@ def produce(
 @workload
 def consume(port: int, topic: str, partitions: int, count: int) -> dict[str, Any]:
     """Reads `count` messages from the beginning of every partition, without a group."""
-    consumer = Consumer(client_config(port, **{"group.id": "bench", "enable.auto.commit": False}))
+    consumer = Consumer(client_config(port, **{"group.id": "bench", "enable.auto.commit": False, **EAGER_FETCHING}))
     try:
         consumer.list_topics(topic, ADMIN_TIMEOUT)
         seen = size = 0

@@ -198,6 +198,11 @@ class Broker:
         config = self.config.log_config(topic.configs)
         for info in topic.partitions[len(partitions) :]:
             log_ = self.logs.logs.get((topic.name, info.index))
+            if log_ is not None and self.logs.topic_id(topic.name, info.index) not in (None, topic.topic_id):
+                # A crash came between the deletion of an earlier topic of this name and that of its files.
+                log.warning("%s-%d held the records of a deleted topic of this name", topic.name, info.index)
+                self.logs.delete(topic.name, info.index)
+                log_ = None
             if log_ is None:
                 log_ = self.logs.create(topic.name, info.index, topic.topic_id, config)
             partitions.append(Partition(topic.name, info.index, topic.topic_id, log_, info.leader_epoch))

@@ -24,6 +24,7 @@ from caudal.broker.wire.batch import (
     HEADER_SIZE,
     LENGTH_OVERHEAD,
     MAGIC,
+    MIN_RECORD_SIZE,
     TIMESTAMP_TYPE,
     BatchHeader,
     EndTxnMarker,
@@ -116,9 +117,7 @@ class Partition:
         log = self.log
         config = log.config
         if header.magic != MAGIC:
-            raise KafkaError(
-                ErrorCode.unsupported_for_message_format, f"record format v{header.magic} is not supported"
-            )
+            raise KafkaError(ErrorCode.invalid_record, f"record format v{header.magic} is not supported")
         if header.length + LENGTH_OVERHEAD != size:
             self._refuse_shape(header, size)
         if size > config.max_message_bytes:
@@ -130,9 +129,14 @@ class Partition:
             raise KafkaError(ErrorCode.corrupt_message, "the checksum of a record batch does not match")
         if header.record_count <= 0 or header.last_offset_delta != header.record_count - 1 or header.is_control:
             raise KafkaError(ErrorCode.invalid_record, "a batch with no records, gaps or control records")
-        if header.codec > codecs.ZSTD:
-            raise KafkaError(ErrorCode.unsupported_compression_type, f"compression codec {header.codec} is not known")
+        codec = header.codec
+        if codec > codecs.ZSTD:
+            raise KafkaError(ErrorCode.unsupported_compression_type, f"compression codec {codec} is not known")
+        if not codec and header.record_count * MIN_RECORD_SIZE > size - HEADER_SIZE:
+            raise KafkaError(ErrorCode.invalid_record, f"{header.record_count} records cannot be in {size} bytes")
         if header.producer_id >= 0:
+            if header.base_sequence < 0:
+                raise KafkaError(ErrorCode.invalid_record, "a batch with a producer id needs a sequence number")
             duplicate = log.producers.check(header, from_client=True, require_zero=require_zero)
             if duplicate is not None:
                 return Appended(duplicate.base_offset, duplicate.last_offset, -1, log.log_start_offset)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from caudal.broker import router
 from caudal.broker.errors import ErrorCode, KafkaError
+from caudal.broker.logs import Quiet
 from caudal.broker.router import APIS, RequestContext
 from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from caudal.broker.broker import Broker
 
 log = logging.getLogger("caudal.broker.server")
+quiet = Quiet(log)  # for what a client can cause at will
 
 Buffer = bytes | bytearray | memoryview
 
@@ -212,7 +214,7 @@ class Connection(asyncio.BufferedProtocol):
                 if answer is DEFERRED:
                     self.busy = True
                 elif asyncio.iscoroutine(answer):
-                    self.start_task(self.finish_raw(context, answer))
+                    self.start_task(self.finish_raw(context, answer, size))
                 else:
                     self.respond(context, answer, size)
                 return
@@ -247,13 +249,13 @@ class Connection(asyncio.BufferedProtocol):
             self.respond(context, (response,), size)
         self.resume()
 
-    async def finish_raw(self, context: RequestContext, waiting: Any) -> None:
+    async def finish_raw(self, context: RequestContext, waiting: Any, size: int = 0) -> None:
         try:
             answer = await waiting
         except Exception as error:  # as in run()
             self.respond_error(context, router.unexpected(context.api_key, error))
         else:
-            self.respond(context, answer, 0)
+            self.respond(context, answer, size)
         self.resume()
 
     def resume(self) -> None:
@@ -308,7 +310,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, why: str) -> None:
         """Closes a connection that broke the protocol, with one line in the log."""
-        log.warning("closing %s:%d: it sent %s", self.peer_host, self.peer_port, why)
+        quiet.warning(self.peer_host, "closing %s:%d: it sent %s", self.peer_host, self.peer_port, why)
         self.close()
 
     def close(self) -> None:

@@ -6,10 +6,11 @@ The tokens and the JSON fields are kcat's. Output is bytes: values are written a
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import orjson
 
 from caudal.broker.decode import DECODED_TOPICS, decode_record
 from caudal.cli.errors import UsageError
@@ -185,7 +186,7 @@ _FIELDS: dict[str, Writer] = {
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "replace")
+    return orjson.dumps(value, default=str)
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -83,7 +83,7 @@ def test_two_batches_for_one_partition_are_an_invalid_record(partition: Partitio
 def test_old_formats_are_refused_by_name(partition: Partition) -> None:
     data = batch(b"value")
     data[16] = 1
-    assert refused(partition, data) is ErrorCode.unsupported_for_message_format
+    assert refused(partition, data) is ErrorCode.invalid_record
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

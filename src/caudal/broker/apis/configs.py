@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from caudal.broker.config import ConfigDef, ConfigError, ConfigType, Scope, Setting, definition_of
 from caudal.broker.config.broker_config import DEFAULT, DYNAMIC_DEFAULT_BROKER
+from caudal.broker.controller import WantedConfigs
 from caudal.broker.controller.topic_names import name_fault
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.router import RequestContext, handles
@@ -146,29 +148,29 @@ def _entry(definition: ConfigDef, value: str | None, settings: list[Setting], *,
 async def alter_configs(request: Any, ctx: RequestContext) -> dict[str, Any]:
     """Replaces all that is set on a resource."""
 
-    def wanted(resource: Any) -> dict[str, str]:
-        configs: dict[str, str] = {}
-        for item in resource.configs:
-            configs[item.name] = _given(item)
-        return configs
+    def replaced(resource: Any, now: Mapping[str, str]) -> dict[str, str]:
+        return {item.name: _given(item) for item in resource.configs}
 
-    return await _alter(request, ctx.broker, wanted)
+    return await _alter(request, ctx.broker, replaced)
 
 
 @handles(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1)
 async def incremental_alter_configs(request: Any, ctx: RequestContext) -> dict[str, Any]:
     """Changes single properties: set, delete, and append to or subtract from a list."""
 
-    def wanted(resource: Any) -> dict[str, str]:
-        configs = dict(_set_now(ctx.broker, resource.resource_type, resource.resource_name))
+    def changed(resource: Any, now: Mapping[str, str]) -> dict[str, str]:
+        configs = dict(now)
         for item in resource.configs:
             _change(ctx.broker, resource.resource_type, configs, item)
         return configs
 
-    return await _alter(request, ctx.broker, wanted)
+    return await _alter(request, ctx.broker, changed)
 
 
-async def _alter(request: Any, broker: Broker, wanted: Any) -> dict[str, Any]:
+async def _alter(
+    request: Any, broker: Broker, wanted: Callable[[Any, Mapping[str, str]], dict[str, str]]
+) -> dict[str, Any]:
+    """`wanted` says what shall be set on a resource, from what is set when its turn comes."""
     counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     responses = []
     for resource in request.resources:
@@ -181,7 +183,7 @@ async def _alter(request: Any, broker: Broker, wanted: Any) -> dict[str, Any]:
             if resource.resource_type == ResourceType.BROKER_LOGGER:
                 _alter_loggers(broker, resource, request.validate_only)
             else:
-                await _apply(broker, resource, wanted(resource), request.validate_only)
+                await _apply(broker, resource, partial(wanted, resource), request.validate_only)
         except KafkaError as error:
             code, message = error.code, error.message
         except ConfigError as error:
@@ -197,7 +199,7 @@ async def _alter(request: Any, broker: Broker, wanted: Any) -> dict[str, Any]:
     return {"responses": responses}
 
 
-async def _apply(broker: Broker, resource: Any, configs: dict[str, str], validate_only: bool) -> None:
+async def _apply(broker: Broker, resource: Any, configs: WantedConfigs, validate_only: bool) -> None:
     name = resource.resource_name
     if resource.resource_type == ResourceType.TOPIC:
         _topic_configs(broker, name)
@@ -208,17 +210,6 @@ async def _apply(broker: Broker, resource: Any, configs: dict[str, str], validat
         await broker.metadata.set_broker_configs(int(name) if name else None, configs, validate_only)
     else:
         raise _unsupported(resource.resource_type)
-
-
-def _set_now(broker: Broker, resource_type: int, name: str) -> Mapping[str, str]:
-    if resource_type == ResourceType.TOPIC:
-        return _topic_configs(broker, name)
-    if resource_type == ResourceType.BROKER:
-        if name == ALL_BROKERS:
-            return broker.metadata.default_broker_configs
-        _check_broker(broker, name)
-        return broker.metadata.broker_configs
-    raise _unsupported(resource_type)
 
 
 def _change(broker: Broker, resource_type: int, configs: dict[str, str], item: Any) -> None:

@@ -23,6 +23,9 @@ from caudal.broker.log.config import LogConfig
 # listener.name.internal.ssl.keystore.location, or with a mechanism: listener.name.internal.plain.sasl.jaas.config
 _LISTENER_PREFIX: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
 
+# Kafka opens and closes listeners while it runs; here that would be accepted and not done.
+_NEEDS_RESTART: Final = frozenset({"listeners", "listener.security.protocol.map"})
+
 # Where DescribeConfigs says a value comes from (its numbers).
 DYNAMIC_TOPIC: Final = 1
 DYNAMIC_BROKER: Final = 2
@@ -140,6 +143,8 @@ class BrokerConfig:
                 raise ConfigError(f"Cannot update {name} dynamically; it takes effect at a restart of the broker.")
             if definition.scope is Scope.PER_BROKER and not per_broker:
                 raise ConfigError(f"Cannot update {name} at default cluster level; name the broker.")
+            if name in _NEEDS_RESTART:
+                raise ConfigError(f"{name} cannot change while this broker runs; restart it with the new value.")
             definition.parse(text)
         merged = self._merge(configs, {}) if not per_broker else self._merge(self._dynamic_default, configs)
         _check_compaction_lag(merged["log.cleaner.min.compaction.lag.ms"], merged["log.cleaner.max.compaction.lag.ms"])

@@ -52,6 +52,11 @@ class MetadataChange:
     first_partition: int = 0
 
 
+# Configs as they shall be: the complete set, or how to get it from what is set when the change's turn comes (two
+# changes of one resource at once must not undo each other).
+WantedConfigs = Mapping[str, str] | Callable[[Mapping[str, str]], Mapping[str, str]]
+
+
 class ClusterMetadata(Protocol):
     """Changes return when they are durable and every subscriber has seen them; they raise KafkaError."""
 
@@ -82,10 +87,10 @@ class ClusterMetadata(Protocol):
         validate_only: bool = False,
     ) -> TopicInfo: ...
 
-    async def set_topic_configs(self, name: str, configs: Mapping[str, str], validate_only: bool = False) -> None: ...
+    async def set_topic_configs(self, name: str, configs: WantedConfigs, validate_only: bool = False) -> None: ...
 
     async def set_broker_configs(
-        self, node_id: int | None, configs: Mapping[str, str], validate_only: bool = False
+        self, node_id: int | None, configs: WantedConfigs, validate_only: bool = False
     ) -> None: ...
 
     def subscribe(self, callback: Callable[[MetadataChange], None]) -> None: ...
@@ -97,4 +102,4 @@ class ClusterMetadata(Protocol):
     async def close(self) -> None: ...
 
 
-__all__ = ["ChangeKind", "ClusterMetadata", "MetadataChange", "PartitionInfo", "TopicInfo"]
+__all__ = ["ChangeKind", "ClusterMetadata", "MetadataChange", "PartitionInfo", "TopicInfo", "WantedConfigs"]

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
 from caudal.broker.config import BrokerConfig, ConfigError
-from caudal.broker.controller import ChangeKind, MetadataChange, PartitionInfo, TopicInfo
+from caudal.broker.controller import ChangeKind, MetadataChange, PartitionInfo, TopicInfo, WantedConfigs
 from caudal.broker.controller.internal_topics import CLUSTER_METADATA, INTERNAL_TOPICS
 from caudal.broker.controller.journal import Journal, Record
 from caudal.broker.controller.meta_properties import load_or_create
@@ -103,7 +103,7 @@ class EmbeddedMetadata:
                 if not validate_only:
                     await self._change(_topic_record(topic))
                     topic = self.topics[name]
-                    self._tell(MetadataChange(ChangeKind.TOPIC_CREATED, topic))
+                    await self._tell_created(topic)
                 return topic
 
         return await self._to_the_end(create())
@@ -137,21 +137,21 @@ class EmbeddedMetadata:
 
         return await self._to_the_end(create())
 
-    # Configs: always the complete set, as it shall be.
+    # Configs.
 
-    async def set_topic_configs(self, name: str, configs: Mapping[str, str], validate_only: bool = False) -> None:
+    async def set_topic_configs(self, name: str, configs: WantedConfigs, validate_only: bool = False) -> None:
         async def change() -> None:
             async with self._locked("topic", collision_key(name)):
-                self._existing(name)
-                self._check_topic_configs(configs)
+                wanted = _wanted(configs, self._existing(name).configs)
+                self._check_topic_configs(wanted)
                 if not validate_only:
-                    await self._change({"type": "topic_configs", "name": name, "configs": dict(configs)})
+                    await self._change({"type": "topic_configs", "name": name, "configs": wanted})
                     self._tell(MetadataChange(ChangeKind.TOPIC_CONFIGS, self.topics[name]))
 
         await self._to_the_end(change())
 
     async def set_broker_configs(
-        self, node_id: int | None, configs: Mapping[str, str], validate_only: bool = False
+        self, node_id: int | None, configs: WantedConfigs, validate_only: bool = False
     ) -> None:
         """`None` stands for all brokers."""
 
@@ -159,12 +159,13 @@ class EmbeddedMetadata:
             async with self._locked("broker", str(node_id)):
                 if node_id not in (None, self.node_id):
                     raise KafkaError(ErrorCode.invalid_request, f"There is no broker {node_id}.")
+                wanted = _wanted(configs, self.default_broker_configs if node_id is None else self.broker_configs)
                 try:
-                    self._config.check_dynamic(configs, per_broker=node_id is not None)
+                    self._config.check_dynamic(wanted, per_broker=node_id is not None)
                 except ConfigError as error:
                     raise KafkaError(ErrorCode.invalid_config, str(error)) from None
                 if not validate_only:
-                    await self._change({"type": "broker_configs", "node": node_id, "configs": dict(configs)})
+                    await self._change({"type": "broker_configs", "node": node_id, "configs": wanted})
                     self._tell(MetadataChange(ChangeKind.BROKER_CONFIGS))
 
         await self._to_the_end(change())
@@ -348,6 +349,15 @@ class EmbeddedMetadata:
         for callback in self._subscribers:
             callback(change)
 
+    async def _tell_created(self, topic: TopicInfo) -> None:
+        """A topic whose logs cannot be made (a full disk) is taken back: half a topic would refuse every record."""
+        try:
+            self._tell(MetadataChange(ChangeKind.TOPIC_CREATED, topic))
+        except KafkaError:
+            await self._change({"type": "topic_deleted", "name": topic.name})
+            self._tell(MetadataChange(ChangeKind.TOPIC_DELETED, topic))
+            raise
+
     # Order and completion.
 
     @asynccontextmanager
@@ -378,6 +388,10 @@ class EmbeddedMetadata:
         self._under_way.discard(task)
         if not task.cancelled():
             task.exception()  # whoever asked may be gone: then nobody else would look, and asyncio complain
+
+
+def _wanted(configs: WantedConfigs, now: Mapping[str, str]) -> dict[str, str]:
+    return dict(configs(now) if callable(configs) else configs)
 
 
 def _topic_record(topic: TopicInfo) -> Record:

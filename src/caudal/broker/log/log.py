@@ -295,9 +295,10 @@ class Log(LogReader):
         end = self.log_end_offset
         segments = self._segments
         try:
-            if end > self.recovery_point:
-                for segment in segments[floor(segments, self.recovery_point) :]:
-                    self._sync(segment)
+            first = floor(segments, self.recovery_point) if end > self.recovery_point else len(segments)
+            # A rolled segment below the recovery point has its records on disk, but its indexes not yet.
+            for segment in [*(s for s in segments[:first] if s in self._pending), *segments[first:]]:
+                self._sync(segment)
             if self._folder_changed:
                 self._folder_changed = False
                 checkpoints.sync_folder(self.folder)

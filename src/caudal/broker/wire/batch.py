@@ -14,10 +14,11 @@ import crc32c
 
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.wire import codecs
-from caudal.broker.wire.primitives import Buffer, Reader, Truncated
+from caudal.broker.wire.primitives import Buffer
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size  # 61
+MIN_RECORD_SIZE = 7  # length, attributes, two deltas, null key, null value, no headers: a byte each
 LENGTH_OVERHEAD = 12  # base offset and the length field itself are not counted by the length field
 CRC_START = 21  # the checksum covers everything from the attributes on: offsets and leader epoch may be patched
 MAGIC = 2
@@ -129,47 +130,75 @@ def iter_batches(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 def records(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Record]:
     """The records of one batch, decompressed. What does not parse raises CORRUPT_MESSAGE."""
-    body: Buffer = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
-    if header.codec:
-        body = codecs.decompress(header.codec, body)
-    reader = Reader(body)
+    view = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
+    body = codecs.decompress(header.codec, view) if header.codec else bytes(view)
     append_time = header.max_timestamp if header.log_append_time else None
+    place = 0
     try:
         for _ in range(header.record_count):
-            yield _read_record(reader, header.base_offset, header.base_timestamp, append_time)
-    except (Truncated, UnicodeDecodeError) as error:
+            record, place = _read_record(body, place, header.base_offset, header.base_timestamp, append_time)
+            yield record
+    except (ValueError, IndexError) as error:
         raise KafkaError(ErrorCode.corrupt_message, f"a record does not parse: {error}") from error
-    if reader.remaining:
-        raise KafkaError(ErrorCode.corrupt_message, f"{reader.remaining} bytes follow the last record of a batch")
+    if place != len(body):
+        raise KafkaError(ErrorCode.corrupt_message, f"{len(body) - place} bytes follow the last record of a batch")
 
 
-def _read_record(reader: Reader, base_offset: int, base_timestamp: int, append_time: int | None) -> Record:
-    length = reader.varint()
-    start = reader.position
-    if length < 0 or length > reader.remaining:
-        raise Truncated("a record is longer than its batch")
-    reader.position += 1  # attributes of a record: unused so far
-    timestamp = base_timestamp + reader.varint()
-    offset = base_offset + reader.varint()
-    key_length = reader.varint()
-    key = None if key_length < 0 else bytes(reader.take(key_length))
-    value_length = reader.varint()
-    value = None if value_length < 0 else bytes(reader.take(value_length))
-    count = reader.varint()
+def _read_record(
+    body: bytes, place: int, base_offset: int, base_timestamp: int, append_time: int | None
+) -> tuple[Record, int]:
+    """One record at `place` and the place behind it. Loading state reads millions: hence no Reader object here."""
+    length, place = _read_varint(body, place)
+    end = place + length
+    if length < 0 or end > len(body):
+        raise ValueError("a record is longer than its batch")
+    delta, place = _read_varint(body, place + 1)  # behind the attributes of a record, unused so far
+    timestamp = base_timestamp + delta if append_time is None else append_time
+    delta, place = _read_varint(body, place)
+    key, place = _read_bytes(body, place, end)
+    value, place = _read_bytes(body, place, end)
+    count, place = _read_varint(body, place)
     headers: tuple[tuple[str, bytes | None], ...] = ()
     if count:
-        if count < 0 or count > reader.remaining:
-            raise Truncated("more headers than bytes")
-        headers = tuple(_read_record_header(reader) for _ in range(count))
-    if reader.position - start != length:
-        raise Truncated("a record's length does not match its fields")
-    return Record(offset, timestamp if append_time is None else append_time, key, value, headers)
+        if count < 0 or count > end - place:
+            raise ValueError("more headers than bytes")
+        found = []
+        for _ in range(count):
+            name, place = _read_bytes(body, place, end)
+            content, place = _read_bytes(body, place, end)
+            if name is None:
+                raise ValueError("a header without a name")
+            found.append((name.decode(), content))
+        headers = tuple(found)
+    if place != end:
+        raise ValueError("a record's length does not match its fields")
+    return Record(base_offset + delta, timestamp, key, value, headers), end
 
 
-def _read_record_header(reader: Reader) -> tuple[str, bytes | None]:
-    name = str(reader.take(reader.varint()), "utf-8")
-    length = reader.varint()
-    return name, None if length < 0 else bytes(reader.take(length))
+def _read_varint(body: bytes, place: int) -> tuple[int, int]:
+    byte = body[place]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), place + 1
+    value, shift = byte & 0x7F, 7
+    while True:
+        place += 1
+        byte = body[place]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), place + 1
+        shift += 7
+        if shift > 63:
+            raise ValueError("a variable-length integer does not end")
+
+
+def _read_bytes(body: bytes, place: int, end: int) -> tuple[bytes | None, int]:
+    length, place = _read_varint(body, place)
+    if length < 0:
+        return None, place
+    stop = place + length
+    if stop > end:
+        raise ValueError("a field is longer than its record")
+    return body[place:stop], stop
 
 
 def _varint(out: bytearray, value: int) -> None:

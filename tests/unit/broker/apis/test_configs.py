@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -211,6 +212,18 @@ async def test_one_refused_change_stops_its_resource_but_no_other(topics: FakeBr
     assert [r.error_code for r in answer.responses] == [ErrorCode.invalid_config, NONE]
     assert topics.metadata.topics["a"].configs == {"retention.ms": "5"}
     assert topics.metadata.topics["b"].configs == {"flush.ms": "1"}
+
+
+async def test_changes_at_once_do_not_undo_each_other(topics: FakeBroker) -> None:
+    await asyncio.gather(
+        alter(topics, TOPIC, "a", ("flush.ms", SET, "1")),
+        alter(topics, TOPIC, "a", ("segment.ms", SET, "2")),
+        alter(topics, TOPIC, "a", ("retention.ms", DELETE, None)),
+        alter(topics, BROKER, "1", ("log.retention.ms", SET, "3")),
+        alter(topics, BROKER, "1", ("message.max.bytes", SET, "4")),
+    )
+    assert topics.metadata.topics["a"].configs == {"flush.ms": "1", "segment.ms": "2"}
+    assert topics.metadata.broker_configs == {"log.retention.ms": "3", "message.max.bytes": "4"}
 
 
 async def test_repeats_are_refused(topics: FakeBroker) -> None:

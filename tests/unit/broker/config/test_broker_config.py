@@ -106,6 +106,7 @@ def test_dynamic_values_win_and_fall_back() -> None:
     [
         ({"num.partitions": "2"}, True, "Cannot update num.partitions dynamically"),
         ({"listeners": "PLAINTEXT://:1"}, False, "Cannot update listeners at default cluster level"),
+        ({"listeners": "PLAINTEXT://:1"}, True, "listeners cannot change while this broker runs"),
         ({"message.max.bytes": "-1"}, False, "message.max.bytes"),
         ({"no.such": "1"}, True, "Unknown broker property"),
         ({"log.cleaner.max.compaction.lag.ms": "5", "log.cleaner.min.compaction.lag.ms": "6"}, False, "compaction.lag"),

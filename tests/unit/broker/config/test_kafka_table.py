@@ -51,6 +51,12 @@ BEYOND_KAFKA = {
     "zookeeper.connect",
     "zookeeper.connection.timeout.ms",
     "zookeeper.session.timeout.ms",
+    # Defined by Kafka, but kept out of its documentation.
+    "group.consumer.regex.refresh.interval.ms",
+    "log.initial.task.delay.ms",
+    "producer.id.expiration.check.interval.ms",
+    "server.max.startup.time.ms",
+    "unclean.leader.election.interval.ms",
 }
 
 

@@ -275,6 +275,25 @@ async def test_a_full_disk_is_a_storage_error_and_changes_nothing(
     await metadata.create_topic("a", 1, 1, {})
 
 
+async def test_a_topic_whose_logs_cannot_be_made_is_taken_back(tmp_path: Path) -> None:
+    metadata = await opened(tmp_path)
+    told: list[ChangeKind] = []
+
+    def no_room(change: MetadataChange) -> None:
+        told.append(change.kind)
+        if change.kind is ChangeKind.TOPIC_CREATED:
+            raise KafkaError(ErrorCode.kafka_storage_error, "no room")
+
+    metadata.subscribe(no_room)
+    assert await code_of(metadata.create_topic("a", 1, 1, {})) is ErrorCode.kafka_storage_error
+    assert told == [ChangeKind.TOPIC_CREATED, ChangeKind.TOPIC_DELETED]
+    assert (metadata.topics, metadata.topic_ids) == ({}, {})
+    await metadata.close()
+    again = await opened(tmp_path)
+    assert again.topics == {}
+    await again.close()
+
+
 async def test_producer_id_blocks_never_overlap(metadata: EmbeddedMetadata) -> None:
     blocks = await asyncio.gather(*(metadata.next_producer_id_block() for _ in range(5)))
     ids = [number for block in blocks for number in block]

@@ -9,12 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from caudal.broker.errors import ErrorCode, KafkaError
-from caudal.broker.log import segment as segment_module
-from caudal.broker.log.config import LogConfig
-from caudal.broker.log.log import Log
-from caudal.broker.wire.batch import Record, iter_batches
 from tests.unit.broker.log.writing import (
     append,
     append_values,
@@ -25,6 +19,12 @@ from tests.unit.broker.log.writing import (
     produce,
     read_all,
 )
+
+from caudal.broker.errors import ErrorCode, KafkaError
+from caudal.broker.log import segment as segment_module
+from caudal.broker.log.config import LogConfig
+from caudal.broker.log.log import Log
+from caudal.broker.wire.batch import Record, iter_batches
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=100, file_delete_delay_ms=0)
 
@@ -376,7 +376,7 @@ class TestTrouble:
 
         for fault in (half_then_full, lambda *_: _raise(OSError(errno.ENOSPC, "full"))):
             monkeypatch.setattr(os, "pwrite", fault)
-            with pytest.raises(OSError, match="full|space"):
+            with pytest.raises(OSError, match=r"full|space"):
                 produce(log, 4, 0, (None, b"y" * 40))
             monkeypatch.setattr(os, "pwrite", real)
             assert (log.log_end_offset, log.size) == (3, size)
@@ -468,7 +468,8 @@ class TestThreads:
     def test_reads_in_threads_while_the_log_rolls_and_shrinks(self, tmp_path: Path) -> None:
         log = open_log(tmp_path, LogConfig(segment_bytes=3000, index_interval_bytes=200, retention_bytes=20_000))
         append_values(log, 10)
-        stop, faults = threading.Event(), []
+        stop = threading.Event()
+        faults: list[object] = []
 
         def consume() -> None:
             offset = 0
@@ -506,13 +507,13 @@ class TestFlush:
         wanted: list[Log] = []
         log.on_flush_wanted = wanted.append
         append_values(log, 2)
-        assert not log.flush_due and not wanted
+        assert (log.flush_due, wanted) == (False, [])
         append_values(log, 1)
-        assert log.flush_due and wanted == [log]
+        assert (log.flush_due, wanted) == (True, [log])
         log.flush()
-        assert not log.flush_due and log.recovery_point == 3
+        assert (log.flush_due, log.recovery_point) == (False, 3)
         append_values(log, 3)
-        assert log.flush_due and len(wanted) == 2
+        assert (log.flush_due, len(wanted)) == (True, 2)
 
     def test_an_ordinary_append_needs_no_other_system_call(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

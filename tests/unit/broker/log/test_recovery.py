@@ -7,11 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from caudal.broker.log.config import LogConfig
-from caudal.broker.log.log import Log
-from caudal.broker.log.producer_state import snapshot_path
-from caudal.broker.log.segment import CLEANED, FILE_KINDS, INDEX, SWAP, TIME_INDEX, TXN_INDEX
 from tests.unit.broker.log.writing import (
     append,
     append_values,
@@ -23,6 +18,11 @@ from tests.unit.broker.log.writing import (
     produce,
     read_all,
 )
+
+from caudal.broker.log.config import LogConfig
+from caudal.broker.log.log import Log
+from caudal.broker.log.producer_state import snapshot_path
+from caudal.broker.log.segment import CLEANED, FILE_KINDS, INDEX, SWAP, TIME_INDEX, TXN_INDEX
 
 CONFIG = LogConfig(segment_bytes=1000, index_interval_bytes=100)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from tests.unit.broker.log.writing import append_values, offsets, open_log, produce, read_all
 
 from caudal.broker.log import checkpoints
 from caudal.broker.log.config import LogConfig, StoreConfig
 from caudal.broker.log.store import FolderInUse, LogStore, parse_folder_name
-from tests.unit.broker.log.writing import append_values, offsets, open_log, produce, read_all
 
 CONFIG = LogConfig(segment_bytes=1000, retention_ms=-1, file_delete_delay_ms=0)
 QUICK = StoreConfig(

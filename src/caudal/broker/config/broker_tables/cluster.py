@@ -46,7 +46,15 @@ CLUSTER: Final = (
     integer(
         "replica.fetch.response.max.bytes", 10 << 20, "Bytes a follower fetches at a time.", at_least(0), idle=True
     ),
-    integer("num.replica.fetchers", 1, "Fetchers per source broker.", scope=CLUSTER_WIDE, importance=HIGH, idle=True),
+    integer(
+        "num.replica.fetchers",
+        1,
+        "Fetchers per source broker.",
+        at_least(1),
+        scope=CLUSTER_WIDE,
+        importance=HIGH,
+        idle=True,
+    ),
     integer(
         "num.replica.alter.log.dirs.threads",
         None,
@@ -93,7 +101,9 @@ CLUSTER: Final = (
     integer("controlled.shutdown.max.retries", 3, "Tries to hand over.", idle=True),
     long("controlled.shutdown.retry.backoff.ms", 5000, "Pause between two tries.", idle=True),
     # Controllers.
-    items("controller.listener.names", None, "Listeners of the controllers.", importance=HIGH, idle=True),
+    items(
+        "controller.listener.names", None, "Listeners of controllers; this broker opens none of them.", importance=HIGH
+    ),
     items("controller.quorum.voters", [], "Controllers, as id@host:port.", importance=HIGH, idle=True),
     items("controller.quorum.bootstrap.servers", [], "Controllers to ask first.", importance=HIGH, idle=True),
     boolean(
@@ -107,6 +117,7 @@ CLUSTER: Final = (
         "controller.quorum.election.timeout.ms",
         1000,
         "Wait without a leader before an election.",
+        at_least(0),
         importance=HIGH,
         idle=True,
     ),
@@ -114,13 +125,21 @@ CLUSTER: Final = (
         "controller.quorum.election.backoff.max.ms",
         1000,
         "Longest pause between elections.",
+        at_least(0),
         importance=HIGH,
         idle=True,
     ),
-    integer("controller.quorum.fetch.timeout.ms", 2000, "Wait without a successful fetch.", importance=HIGH, idle=True),
-    integer("controller.quorum.append.linger.ms", 25, "Wait to collect metadata writes.", idle=True),
-    integer("controller.quorum.request.timeout.ms", 2000, "Longest wait for an answer.", idle=True),
-    integer("controller.quorum.retry.backoff.ms", 20, "Pause before a retry.", importance=LOW, idle=True),
+    integer(
+        "controller.quorum.fetch.timeout.ms",
+        2000,
+        "Wait without a successful fetch.",
+        at_least(0),
+        importance=HIGH,
+        idle=True,
+    ),
+    integer("controller.quorum.append.linger.ms", 25, "Wait to collect metadata writes.", at_least(0), idle=True),
+    integer("controller.quorum.request.timeout.ms", 2000, "Longest wait for an answer.", at_least(0), idle=True),
+    integer("controller.quorum.retry.backoff.ms", 20, "Pause before a retry.", at_least(0), importance=LOW, idle=True),
     integer("controller.socket.timeout.ms", 30_000, "Wait for an answer of the controller.", idle=True),
     integer("broker.heartbeat.interval.ms", 2000, "Time between two heartbeats to the controller.", idle=True),
     integer("broker.session.timeout.ms", 9000, "Silence after which a broker counts as gone.", idle=True),

@@ -60,9 +60,7 @@ NETWORK: Final = (
     ),
     string("inter.broker.listener.name", None, "Listener that brokers use among themselves.", idle=True),
     string("security.inter.broker.protocol", "PLAINTEXT", "Security protocol among brokers.", idle=True),
-    items(
-        "early.start.listeners", None, "Listeners opened before authorization is ready.", importance=HIGH, idle=True
-    ),
+    items("early.start.listeners", None, "Listeners opened before authorization is ready.", importance=HIGH, idle=True),
     # Sockets and connections.
     integer(
         "socket.send.buffer.bytes",
