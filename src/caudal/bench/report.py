@@ -32,7 +32,28 @@ How fast Caudal is beside its peers, as ratios: times differ from machine to mac
 ## Broker
 
 {BEGIN}
+Not measured yet: run `caudal bench broker --markdown BENCHMARKS.md`.
 {END}
+
+### How it is measured
+
+`caudal bench broker` starts Caudal and Apache Kafka (one KRaft node, with the heap and collector flags of its own
+start script) as processes on the same disk, and gives both the same properties. The client is a third process,
+confluent-kafka with the same settings for both. Both are warmed up; then every case runs on one and on the other, in
+a shuffled order, round after round, and the one that is not measured is paused. Memory and CPU are those of the whole
+process tree.
+
+- *produce* ends when the last message is acknowledged, *consume* reads from the beginning what was just written.
+- *end to end* is from `produce()` to the message in the consumer's hands; the latency of *a producer* ends at the
+  acknowledgement. Both at 1,000 messages of 100 bytes a second, without linger.
+- *cold*: the log's pages were written out and dropped from the page cache before the read, and that they were gone was
+  checked.
+- *start* ends with the first answer to Metadata that names a leader for every partition.
+- A target on a ratio is judged by the median of the rounds. The spread says how far they agree.
+
+`--only CASE` runs some of the cases (`--list` names them), `--rounds N` trades time for certainty, `--alone` leaves
+Apache Kafka out, `--quick` only tries whether everything works. A case is one function in `src/caudal/bench/cases`,
+with its targets beside it.
 """
 
 

@@ -118,8 +118,8 @@ def decode_uuid(text: str) -> UUID:
 
 
 def write_partition_metadata(folder: str | Path, topic_id: UUID) -> None:
-    data = f"version: 0\ntopic_id: {encode_uuid(topic_id)}".encode()
-    replace_file(os.path.join(folder, PARTITION_METADATA), data, sync=False)
+    with open(os.path.join(folder, PARTITION_METADATA), "w", encoding="utf-8") as file:
+        file.write(f"version: 0\ntopic_id: {encode_uuid(topic_id)}")
 
 
 def read_partition_metadata(folder: str | Path) -> UUID | None:

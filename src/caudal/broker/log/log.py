@@ -295,6 +295,7 @@ class Log(LogReader):
         end = self.log_end_offset
         segments = self._segments
         try:
+            self.epochs.persist()
             first = floor(segments, self.recovery_point) if end > self.recovery_point else len(segments)
             # A rolled segment below the recovery point has its records on disk, but its indexes not yet.
             for segment in [*(s for s in segments[:first] if s in self._pending), *segments[first:]]:
@@ -349,7 +350,8 @@ class Log(LogReader):
                     if self._config.preallocate and self._active.is_open:
                         os.ftruncate(self._active.file().fd, self._active.size)
                     if self.log_end_offset > 0:
-                        self.producers.write_snapshot(self.folder, self.log_end_offset, sync=True)
+                        # Not synced: should it not survive a power loss, its checksum tells and the log is read again.
+                        self.producers.write_snapshot(self.folder, self.log_end_offset)
             finally:
                 self.abandon()
 

@@ -141,12 +141,13 @@ class Segment:
 
     @classmethod
     def create(cls, folder: str, base_offset: int, index_interval: int = 4096, *, preallocate: int = 0) -> Segment:
-        """A new, empty segment. Leftovers of the same name (a roll that failed half-way) are emptied."""
+        """A new, empty segment. Leftovers of the same name (a roll that failed half-way) are overwritten.
+
+        The index files come with the first flush: creating files is what costs when thousands of partitions begin.
+        """
         segment = cls(folder, base_offset, index_interval)
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         segment._file = LogFile(os.open(segment.path(), flags, 0o644))
-        for kind in (INDEX, TIME_INDEX):
-            os.close(os.open(segment.path(kind), flags, 0o644))
         if preallocate:
             os.posix_fallocate(segment._file.fd, 0, preallocate)
         segment._index, segment._time_index, segment._aborted = OffsetIndex(), TimeIndex(), []
@@ -219,6 +220,11 @@ class Segment:
     def _load_indexes(self, nowait: bool) -> None:
         if nowait and self.size > _SCAN_BYTES:
             raise BlockingIOError(errno.EAGAIN, "the index is not in memory")
+        if not self.size:
+            with _load_lock:
+                if self._index is None or self._time_index is None:
+                    self._index, self._time_index = OffsetIndex(), TimeIndex()
+            return
         try:
             with open(self.path(INDEX), "rb") as file:
                 index = OffsetIndex.decode(file.read(), self.size)
@@ -404,12 +410,13 @@ class Segment:
         """The offset after the last batch. Reads from the last index entry on."""
         if self.size == 0:
             return self.base_offset
-        index = self.index()
+        index = self.index() if self.size > self.index_interval else OffsetIndex()
         position = index.positions[-1] if len(index) else 0
         last = self._last_batch(position)
         if last is None and position:
             self.rebuild_indexes()
             last = self._last_batch(0)
+        self.release()  # of thousands of partitions few will be used soon
         return last.header.last_offset + 1 if last else self.base_offset
 
     def _last_batch(self, position: int) -> ScannedBatch | None:
@@ -473,7 +480,7 @@ def _extend(path: str, data: bytes, position: int, sync: bool) -> None:
         if data or os.fstat(descriptor).st_size != position:
             os.pwrite(descriptor, data, position)
             os.ftruncate(descriptor, position + len(data))
-        if sync:
+        if sync and position + len(data):
             os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -66,12 +66,9 @@ def parse(buffer: bytearray, position: int, end: int, version: int) -> FetchRequ
     """The request in `buffer[position:end]`; raises Malformed on anything that does not fit in it."""
     reader = Reader(buffer, position, end)
     try:
-        request = _parse(reader, version)
+        return _parse(reader, version)
     except (Truncated, UnicodeDecodeError) as error:
         raise Malformed(f"FETCH v{version} does not parse: {error}") from error
-    if reader.remaining:
-        raise Malformed(f"FETCH v{version} has {reader.remaining} bytes too many")
-    return request
 
 
 def _parse(reader: Reader, version: int) -> FetchRequest:

@@ -83,7 +83,7 @@ def _parse_legacy(buffer: bytearray, position: int, end: int) -> ProduceRequest:
             partitions.append(_data(index, position, length, end))
             position += max(length, 0)
         topics.append((name, partitions))
-    return _whole(ProduceRequest(transactional_id, acks, timeout, topics), position, end)
+    return ProduceRequest(transactional_id, acks, timeout, topics)
 
 
 def _parse_flexible(buffer: bytearray, position: int, end: int, version: int) -> ProduceRequest:
@@ -113,13 +113,8 @@ def _parse_flexible(buffer: bytearray, position: int, end: int, version: int) ->
             position = _skip_tags(buffer, position + max(length - 1, 0), end)
         position = _skip_tags(buffer, position, end)
         topics.append((topic, partitions))
-    return _whole(ProduceRequest(transactional_id, acks, timeout, topics), _skip_tags(buffer, position, end), end)
-
-
-def _whole(request: ProduceRequest, position: int, end: int) -> ProduceRequest:
-    if position != end:
-        raise Malformed(f"PRODUCE ends at byte {position} of {end}")
-    return request
+    _skip_tags(buffer, position, end)
+    return ProduceRequest(transactional_id, acks, timeout, topics)
 
 
 def _data(index: int, position: int, length: int, end: int) -> PartitionData:

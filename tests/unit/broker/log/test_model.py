@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
@@ -20,7 +19,6 @@ from caudal.broker.log.log import Log
 from caudal.broker.log.segment import INDEX, TIME_INDEX, TXN_INDEX
 from caudal.broker.wire.batch import Record, build_batch, read_header
 
-logging.getLogger("caudal.broker.log").setLevel(logging.ERROR)
 KEYS = st.sampled_from([b"a", b"b", b"key-%d" % 3, b"a-much-longer-key-that-is-digested", b""])
 VALUES = st.one_of(st.none(), st.binary(max_size=60))
 
@@ -196,7 +194,7 @@ class LogAgainstModel(RuleBasedStateMachine):
 
 
 LogAgainstModel.TestCase.settings = settings(
-    max_examples=int(os.environ.get("EX","15")),
+    max_examples=60,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

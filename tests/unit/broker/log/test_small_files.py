@@ -81,6 +81,8 @@ class TestLeaderEpochs:
         epochs.assign(0, 0)
         epochs.assign(0, 5)
         epochs.assign(3, 40)
+        assert not (tmp_path / FILE_NAME).exists()  # not in the way of the append
+        epochs.persist()
         assert (tmp_path / FILE_NAME).read_text() == "0\n2\n0 0\n3 40\n"
         again = LeaderEpochs(str(tmp_path))
         again.load()

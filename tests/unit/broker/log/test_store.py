@@ -127,10 +127,14 @@ class TestTopics:
         store = open_store(tmp_path)
         topic_id = uuid4()
         log = store.create("t", 0, topic_id, CONFIG)
+        assert sorted(os.listdir(log.folder)) == ["00000000000000000000.log", "partition.metadata"]
+        append_values(log, 1)
+        await store.flush(log)
         assert sorted(os.listdir(log.folder)) == [
             "00000000000000000000.index",
             "00000000000000000000.log",
             "00000000000000000000.timeindex",
+            "leader-epoch-checkpoint",
             "partition.metadata",
         ]
         assert store.topic_id("t", 0) == topic_id
@@ -200,7 +204,9 @@ class TestHousekeeping:
     ) -> None:
         running = open_store(tmp_path)
         log = running.create("t", 0, uuid4(), LogConfig())
-        append_values(log, 3)
+        append_values(log, 2)
+        await running.flush(log)  # with the files that come but once
+        append_values(log, 1)
         calls: list[int] = []
         real = os.fsync
 
