@@ -152,7 +152,7 @@ class Run:
                 self.clean_up(session, case.own_server)
 
     def own_session(self, key: str) -> Session:
-        return Session(self.new_server(key))
+        return Session(self.new_server(key), new_server=lambda: self.new_server(key))
 
     def shared_session(self, key: str) -> Session:
         """The running server of that key, resumed, and started if there is none."""
@@ -178,8 +178,7 @@ class Run:
     def clean_up(self, session: Session, own_server: bool) -> None:
         topics = session.take_topics()
         if own_server:
-            session.close_clients()
-            session.server.remove()
+            session.close()
             return
         if topics and session.server.process is not None:
             try:
@@ -191,8 +190,7 @@ class Run:
 
     def close(self) -> None:
         for session in self.shared.values():
-            session.close_clients()
-            session.server.remove()
+            session.close()
         self.shared.clear()
 
 

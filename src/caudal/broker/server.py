@@ -18,7 +18,7 @@ import logging
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from caudal.broker.wire.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from caudal.broker.broker import Broker
+    from caudal.broker.log.log import Log
 
 log = logging.getLogger("caudal.broker.server")
 quiet = Quiet(log)  # for what a client can cause at will
@@ -240,7 +241,8 @@ class Connection(asyncio.BufferedProtocol):
 
     async def finish(self, context: RequestContext, handler: Any, request: Any, size: int) -> None:
         try:
-            response = router.encode(context.api_key, context.version, await handler(request, context))
+            answer = await self.synced(handler(request, context))
+            response = router.encode(context.api_key, context.version, answer)
         except KafkaError as error:
             self.respond_error(context, error)
         except Exception as error:  # as in run()
@@ -251,12 +253,21 @@ class Connection(asyncio.BufferedProtocol):
 
     async def finish_raw(self, context: RequestContext, waiting: Any, size: int = 0) -> None:
         try:
-            answer = await waiting
+            answer = await self.synced(waiting)
         except Exception as error:  # as in run()
             self.respond_error(context, router.unexpected(context.api_key, error))
         else:
             self.respond(context, answer, size)
         self.resume()
+
+    async def synced(self, waiting: Awaitable[Any]) -> Any:
+        """What the handler says, once the records it wrote to internal topics are as durable as flush.messages asks."""
+        unsynced: set[Log] = set()
+        UNSYNCED.set(unsynced)
+        answer = await waiting
+        for written in unsynced:
+            await self.broker.logs.flush(written)
+        return answer
 
     def resume(self) -> None:
         """The request under way has been answered: go on with the next."""

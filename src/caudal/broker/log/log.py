@@ -38,6 +38,7 @@ class Log(LogReader):
         "_flush_at",
         "_flush_lock",
         "_folder_changed",
+        "_folder_is_new",
         "_index_interval",
         "_latest_epoch",
         "_pending",
@@ -67,7 +68,8 @@ class Log(LogReader):
         self.last_flush_ms = 0
         self._latest_epoch = loaded.epochs.latest
         self._pending: set[Segment] = set()  # rolled, not yet flushed
-        self._folder_changed = False
+        # A segment that was created, not loaded, is open: then the folder is new as well.
+        self._folder_changed = self._folder_is_new = self._active.is_open
         self.generation = 0  # counts truncations: what was begun before one must not be finished after it
         self._flush_lock = threading.Lock()
         self._fd = -1
@@ -295,7 +297,8 @@ class Log(LogReader):
         end = self.log_end_offset
         segments = self._segments
         try:
-            self.epochs.persist()
+            if self.epochs.persist():
+                self._folder_changed = True
             first = floor(segments, self.recovery_point) if end > self.recovery_point else len(segments)
             # A rolled segment below the recovery point has its records on disk, but its indexes not yet.
             for segment in [*(s for s in segments[:first] if s in self._pending), *segments[first:]]:
@@ -303,6 +306,9 @@ class Log(LogReader):
             if self._folder_changed:
                 self._folder_changed = False
                 checkpoints.sync_folder(self.folder)
+            if self._folder_is_new:
+                self._folder_is_new = False
+                checkpoints.sync_folder(os.path.dirname(self.folder))
         except OSError as error:
             self._consider_failure(error)
             raise

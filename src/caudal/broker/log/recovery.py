@@ -53,6 +53,7 @@ def load(folder: str, config: LogConfig, *, recovery_point: int, log_start_offse
     names = _finish_interrupted_swaps(folder)
     segments, snapshots = _open_segments(folder, names, config.index_interval_bytes)
     if not segments:
+        clean = True  # a new folder: nothing to recover
         segments = [Segment.create(folder, log_start_offset, config.index_interval_bytes)]
     epochs = LeaderEpochs(folder)
     epochs.load()
@@ -256,6 +257,8 @@ def _recover(
             del segments[number + 1 :]
             break
         if number + 1 < len(segments):
+            segment.persist_indexes(final=True)
+            segment.release()
             end = segments[number + 1].base_offset
     producers.end_offset = end
     return end
@@ -302,8 +305,8 @@ def recover_segment(
         os.ftruncate(segment.file().fd, end)
         segment.size = end
     segment.adopt(builder)
-    segment.persist_indexes(final=True)
     segment.set_aborted(aborted)
+    segment.close_file()  # after a crash all partitions come through here; few will be used soon
     return expected, intact
 
 

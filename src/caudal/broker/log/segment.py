@@ -181,6 +181,10 @@ class Segment:
         """Lets go of descriptor and indexes of a segment that is no longer written; readers keep what they hold."""
         self._file = self._index = self._time_index = self._aborted = None
 
+    def close_file(self) -> None:
+        """Lets go of the descriptor only; the next use opens it again."""
+        self._file = None
+
     @property
     def is_open(self) -> bool:
         return self._file is not None

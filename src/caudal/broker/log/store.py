@@ -32,6 +32,7 @@ DELETE_SUFFIX = "-delete"
 TopicPartition = tuple[str, int]
 _MAX_FOLDER_NAME = 255
 _IO_THREADS = 4
+_CLOSE_THREADS = 16
 _YIELD_EVERY = 100  # logs looked at before the event loop gets its turn
 
 
@@ -138,9 +139,11 @@ class LogStore:
         """What `close` does, for callers without an event loop."""
         self._closed = True
         orderly = True
-        for error in self._threads.map(_close_log, list(self.logs.values())):
-            orderly = orderly and error is None
         self._threads.shutdown(wait=True)
+        # Many at once: the syncs of one file system share their journal commits.
+        with ThreadPoolExecutor(_CLOSE_THREADS, thread_name_prefix="caudal-close") as threads:
+            for error in threads.map(_close_log, list(self.logs.values())):
+                orderly = orderly and error is None
         try:
             self._write_checkpoints()
             if orderly and self.failure is None:

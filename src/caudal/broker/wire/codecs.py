@@ -32,7 +32,9 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
         return bytes(data)
     if codec == SNAPPY:
         return _compress_xerial(data)
-    module = {GZIP: cramjam.gzip, LZ4: cramjam.lz4, ZSTD: cramjam.zstd}[codec]
+    if codec == LZ4:
+        return _compress_lz4(data, level)
+    module = {GZIP: cramjam.gzip, ZSTD: cramjam.zstd}[codec]
     chosen = None if level is None or (level < 0 and codec == GZIP) else level
     return bytes(module.compress(data) if chosen is None else module.compress(data, level=chosen))
 
@@ -48,6 +50,13 @@ def decompress(codec: int, data: Buffer) -> bytes:
         return decoder(data)
     except (cramjam.DecompressionError, ValueError, struct.error) as error:
         raise KafkaError(ErrorCode.corrupt_message, f"{NAMES[codec]} data does not decompress: {error}") from error
+
+
+def _compress_lz4(data: Buffer, level: int | None) -> bytes:
+    # Java clients refuse frames whose blocks depend on each other, which is cramjam's default.
+    frame = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+    frame.compress(bytes(data))
+    return bytes(frame.finish())
 
 
 def _compress_xerial(data: Buffer) -> bytes:
