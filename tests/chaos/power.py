@@ -68,9 +68,8 @@ class PowerMeter:
         self._lock = threading.Lock()
         self._fsync = os.fsync
 
-    def fsync(self, descriptor: int) -> None:
+    def fsync(self, number: int) -> None:
         """What takes the place of os.fsync."""
-        number: int = descriptor if isinstance(descriptor, int) else descriptor.fileno()
         where = os.readlink(f"/proc/self/fd/{number}").removesuffix(" (deleted)")
         if where != str(self.root) and not where.startswith(f"{self.root}/"):
             self._fsync(number)

@@ -1,8 +1,8 @@
 """Proves docs/durability.md: what survives a process kill and a power loss, for each acks and each flush setting.
 
 A power loss is played by power.py: the broker runs in this process, its syncs are recorded, and a second broker starts
-on what they had made durable. A crash of the operating system is the same to us: memory is gone, the disk is what it is.
-Cells that promise nothing are tested too: the loss must be a cut at the end, never a hole or a broker that does not start.
+on what they had made durable. A crash of the operating system is the same to us: the memory is gone, the disk stays.
+Cells that promise nothing are tested too: the loss is a cut at the end, never a hole or a broker that does not start.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ def play(folder: Path, kills: int) -> None:
             time.sleep(dice.choice((0.0, 0.3)))
             broker.start()
             observer.look()
-            print(f"kill {number + 1} at {time.monotonic() - started:.1f} s: {', '.join(f'{worker.name} {worker.progress}' for worker in workers)}")
+            progress = ", ".join(f"{worker.name} {worker.progress}" for worker in workers)
+            print(f"kill {number + 1} at {time.monotonic() - started:.1f} s: {progress}")
         wait_for_progress(workers)
         end(workers)
         print(f"clients ended at {time.monotonic() - started:.1f} s")
@@ -98,7 +99,9 @@ def wait_for_progress(workers: list[Worker]) -> None:
     while any(worker.progress <= old for worker, old in zip(workers, before, strict=True)):
         raise_failures(workers)
         stuck = [worker.name for worker, old in zip(workers, before, strict=True) if worker.progress <= old]
-        assert time.monotonic() < deadline, f"{stuck} made no progress: {[(w.name, w.doing, w.errors) for w in workers]}"
+        assert time.monotonic() < deadline, (
+            f"{stuck} made no progress: {[(w.name, w.doing, w.errors) for w in workers]}"
+        )
         time.sleep(0.02)
 
 

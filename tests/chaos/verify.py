@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,15 +97,15 @@ def check_transactions(books: TransactionalProducer, records: list[Read]) -> Non
             f"{books.name}: {place} stands after {last[record.partition]} in partition {record.partition}"
         )
         last[record.partition] = place
-    for number, (outcome, count) in books.transactions.items():
-        indexes = sorted(found.pop(number, []))
+    for transaction, (outcome, count) in books.transactions.items():
+        indexes = sorted(found.pop(transaction, []))
         whole = indexes == list(range(count))
         if outcome is Outcome.COMMITTED:
-            assert whole, f"{books.name}: committed transaction {number} has {indexes} of {count} records"
+            assert whole, f"{books.name}: committed transaction {transaction} has {indexes} of {count} records"
         elif outcome is Outcome.ABORTED:
-            assert not indexes, f"{books.name}: aborted transaction {number} shows {indexes}"
+            assert not indexes, f"{books.name}: aborted transaction {transaction} shows {indexes}"
         else:
-            assert whole or not indexes, f"{books.name}: transaction {number} is torn: {indexes} of {count}"
+            assert whole or not indexes, f"{books.name}: transaction {transaction} is torn: {indexes} of {count}"
     assert not found, f"{books.name}: transactions that nobody began: {sorted(found)[:10]}"
 
 
@@ -120,7 +121,7 @@ def check_processed(records: list[Read], committed: dict[int, int]) -> None:
         assert offsets == expected, (
             f"source partition {partition} was processed up to {committed[partition]}, "
             f"missing {sorted(set(expected) - set(offsets))[:5]}, "
-            f"twice or out of order {[b for a, b in zip(offsets, offsets[1:], strict=False) if b <= a][:5]}, "
+            f"twice or out of order {[b for a, b in pairwise(offsets) if b <= a][:5]}, "
             f"too many {sorted(set(offsets) - set(expected))[:5]}"
         )
 

@@ -1,8 +1,8 @@
 """Clients that keep books while the broker is being killed under them.
 
 Each runs in its thread until told to stop, and remembers what it tried and what it was promised; `verify.py` compares
-the books with what is in the topics afterwards. All are librdkafka, some ride over a restart (they retry by themselves),
-some give up and say that they do not know.
+the books with what is in the topics afterwards. All are librdkafka; some ride over a restart (they retry by
+themselves), some give up and say that they do not know.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _QUICK_TO_RETURN = {
     "retry.backoff.ms": 20,
     "retry.backoff.max.ms": 250,
     "socket.timeout.ms": 10_000,
-    # Re-bootstrapping (KIP-899) drops the only broker of this cluster when it dies; librdkafka 2.16 then waits for ever for
-    # the dropped one when it was the cached coordinator of a group. With any broker: seen as a TxnOffsetCommit never sent.
+    # Re-bootstrapping (KIP-899) drops the only broker of this cluster when it dies. librdkafka 2.16 then waits for ever
+    # for the dropped one if it was the cached coordinator of a group: a TxnOffsetCommit is never sent.
     "metadata.recovery.strategy": "none",
     "log_level": 0,
 }

@@ -50,13 +50,13 @@ def filled(api_key: ApiKey, version: int) -> bytes:
     values = blank_request(api_key, version)
     topic: dict[str, Any] = {"name": "t", "topic": "t", "topic_id": None}
     if api_key == ApiKey.PRODUCE:
-        values |= {"acks": 1, "timeout": 100}
+        values.update(acks=1, timeout=100)
         if version < 13:
             values["topic_data"] = [{"name": "t", "partition_data": [{"index": 0, "records": batch_of(b"x")}]}]
     elif api_key == ApiKey.METADATA and version:
         values["topics"] = [topic]
     elif api_key == ApiKey.LIST_OFFSETS:
-        partition = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": -1}
+        partition: dict[str, Any] = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": -1}
         values["topics"] = [{"name": "t", "partitions": [partition]}]
     elif api_key == ApiKey.JOIN_GROUP:
         values |= {"group_id": "g", "session_timeout": 100, "rebalance_timeout": 100, "protocol_type": "consumer"}

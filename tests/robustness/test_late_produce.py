@@ -1,4 +1,4 @@
-"""A Produce that arrives after the end of its transaction: it neither holds the last stable offset nor joins the next one.
+"""A Produce that comes after the end of its transaction neither holds the last stable offset nor joins the next one.
 
 Both transaction protocols (KIP-890): version 1, where the partition has to be in the open transaction when the batch is
 appended, and version 2, where every transaction has an epoch of its own. The request is held back by fault injection

@@ -126,11 +126,11 @@ def produce(
     producer = bulk_producer(port, acks, deliveries)
     # Neither the connection nor the first look at the metadata is part of throughput.
     producer.list_topics(topics[0], ADMIN_TIMEOUT)
-    produce_bulk(producer, topics[0], 1, [{"value": b"first"}])
+    chunks = message_chunks(size, keys, turn)
+    produce_bulk(producer, topics[0], 1, chunks[0])
     deliveries.check(producer.flush(STALL_TIMEOUT))
-    chunks = itertools.cycle(message_chunks(size, keys, turn))
     sent, begin = 0, time.perf_counter()
-    for chunk, topic in zip(chunks, itertools.cycle(topics), strict=False):
+    for chunk, topic in zip(itertools.cycle(chunks), itertools.cycle(topics), strict=False):
         if sent >= count:
             break
         produce_bulk(producer, topic, min(len(chunk), count - sent), chunk)
@@ -197,10 +197,19 @@ def paced_produce(
     producer = Producer(client_config(port, acks=acks, on_delivery=delivered, **{"linger.ms": 0}))
     producer.list_topics(topic, ADMIN_TIMEOUT)
     values = payloads(size)
-    pace = Pace(rate, seconds, stop)
-    for number in pace:
+    finished = threading.Event()
+
+    # The latency is taken when the report is handed out, so somebody must always be waiting for one.
+    def serve_reports() -> None:
+        while not finished.is_set():
+            producer.poll(0.1)
+
+    reports = threading.Thread(target=serve_reports, daemon=True)
+    reports.start()
+    for number in Pace(rate, seconds, stop):
         producer.produce(topic, values[number % BATCH])
-        producer.poll(0)
+    finished.set()
+    reports.join()
     outstanding = producer.flush(STALL_TIMEOUT)
     deliveries.check(outstanding)
     return latency_figures(latencies[min(rate, len(latencies) // 5) :])

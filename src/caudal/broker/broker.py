@@ -117,6 +117,7 @@ class Broker:
             self.logs.high_watermark_of = self._high_watermark_of
             self.logs.last_stable_offset_of = self._last_stable_offset_of
             self.metadata.subscribe(self._on_change)
+            self.metadata.prepare = self._make_logs
             self.server = Server(self)
             await self._listen()
         except BaseException:
@@ -206,6 +207,23 @@ class Broker:
             if log_ is None:
                 log_ = self.logs.create(topic.name, info.index, topic.topic_id, config)
             partitions.append(Partition(topic.name, info.index, topic.topic_id, log_, info.leader_epoch))
+
+    async def _make_logs(self, topic: TopicInfo) -> None:
+        """Makes the logs of a topic that is about to be announced, in a thread: each costs several writes."""
+        known = set(self.logs.logs)
+        missing = [info.index for info in topic.partitions if (topic.name, info.index) not in known]
+        config = self.config.log_config(topic.configs)
+
+        def make() -> None:
+            for index in missing:
+                self.logs.create(topic.name, index, topic.topic_id, config)
+
+        try:
+            await self.run_blocking(make)
+        except OSError as error:
+            for index in missing:
+                self.logs.delete(topic.name, index)
+            raise KafkaError(ErrorCode.kafka_storage_error, f"{topic.name}: {error.strerror}") from error
 
     def _on_change(self, change: MetadataChange) -> None:
         topic = change.topic

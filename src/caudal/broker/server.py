@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from caudal.broker import router
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.logs import Quiet
+from caudal.broker.partition import UNSYNCED
 from caudal.broker.router import APIS, RequestContext
 from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey

@@ -58,12 +58,13 @@ class LogReader:
     def active(self) -> Segment:
         return self._active
 
-    def fail(self, error: OSError) -> None:
-        """Takes the log offline, with one line in the log."""
+    def fail(self, error: OSError, *, quiet: bool = False) -> None:
+        """Takes the log offline, with one line in the log unless `quiet`: the caller has said it for all."""
         if self.failure is not None or self.closed:
             return
         self.failure = error
-        logger.error("partition %s-%d is offline: %s", self.topic, self.partition, error)
+        if not quiet:
+            logger.error("partition %s-%d is offline: %s", self.topic, self.partition, error)
         if self.on_failure is not None:
             self.on_failure(self, error)
 
