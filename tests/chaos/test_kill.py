@@ -44,6 +44,7 @@ def play(folder: Path, kills: int) -> None:
     dice = random.Random(seed)
     broker = BrokerProcess(folder / "data", PROPERTIES)
     broker.start()
+    workers: list[Worker] = []
     try:
         workers = begin(broker.bootstrap, seed)
         observer = Observer(broker.bootstrap, workers)
@@ -71,6 +72,8 @@ def play(folder: Path, kills: int) -> None:
         unexpected = [line for line in broker.said().splitlines() if "Traceback" in line or "ERROR" in line]
         assert not unexpected, "\n".join(unexpected)
     finally:
+        for worker in workers:  # those of a test that failed; nobody waits for them
+            worker.stopping.set()
         broker.close()
 
 

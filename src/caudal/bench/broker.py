@@ -211,7 +211,8 @@ def run(options: Options, console: Console | None = None) -> Results:
     """Measures, prints the table (or JSON) and writes the markdown page if one is named."""
     if options.rounds < 1:
         raise BenchError("--rounds must be 1 or more.")
-    console = console or Console()
+    # Into a file or a pipe the table is written as wide as it is.
+    console = console or (Console() if sys.stdout.isatty() else Console(width=160))
     cases = chosen_cases(options.only)
     begin = time.monotonic()
     parent = options.data

@@ -70,7 +70,7 @@ class LogReader:
 
     def read(
         self, offset: int, max_bytes: int, upper_offset: int, *, whole_batch: bool = False, nowait: bool = True
-    ) -> bytes:
+    ) -> bytes | bytearray:
         """Whole batches from the one with `offset` on, below `upper_offset`, of one segment.
 
         `nowait` is for the event loop: BlockingIOError when the disk would have to be waited for. In a thread call it
@@ -88,7 +88,7 @@ class LogReader:
 
     def _read(
         self, offset: int, max_bytes: int, upper_offset: int, end_offset: int, whole_batch: bool, nowait: bool
-    ) -> bytes:
+    ) -> bytes | bytearray:
         found = self._positions.pop(offset, None)
         if found is None or found[0].dead or (found[1] >= found[0].size and found[0] is not self._active):
             found = self._find(offset, nowait)

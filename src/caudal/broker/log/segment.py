@@ -191,7 +191,7 @@ class Segment:
     def is_open(self) -> bool:
         return self._file is not None
 
-    def pread(self, count: int, position: int, nowait: bool) -> bytes:
+    def pread(self, count: int, position: int, nowait: bool) -> bytes | bytearray:
         """`nowait`: only what is in memory, possibly less than asked; BlockingIOError when nothing is."""
         global _nowait_flag
         file = self.file()
@@ -207,7 +207,8 @@ class Segment:
                 raise
             _nowait_flag = 0  # this file system cannot tell; better a short wait than no reads
             return os.pread(file.fd, count, position)
-        return bytes(buffer) if got == count else bytes(memoryview(buffer)[:got])
+        del buffer[got:]
+        return buffer
 
     # -- indexes
 
@@ -386,7 +387,7 @@ class Segment:
 
     def read(
         self, position: int, size: int, max_bytes: int, upper_offset: int, whole_batch: bool, nowait: bool
-    ) -> tuple[bytes, int]:
+    ) -> tuple[bytes | bytearray, int]:
         """Whole batches from `position` that end below `upper_offset`, and the offset after them."""
         want = min(max_bytes, size - position)
         if want < HEADER_SIZE:
@@ -411,7 +412,7 @@ class Segment:
         end, next_offset = self._last_boundary(data, position, upper_offset)
         return (data if end == got else data[:end]), next_offset
 
-    def _last_boundary(self, data: bytes, position: int, upper_offset: int) -> tuple[int, int]:
+    def _last_boundary(self, data: bytes | bytearray, position: int, upper_offset: int) -> tuple[int, int]:
         """Where the last wanted whole batch of `data` ends. The index spares stepping through all of them."""
         got, start, next_offset = len(data), 0, 0
         index = self._index

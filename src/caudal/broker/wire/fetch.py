@@ -58,7 +58,7 @@ class PartitionResponse(NamedTuple):
     last_stable_offset: int
     log_start_offset: int
     aborted: Sequence[tuple[int, int]] | None
-    records: bytes
+    records: bytes | bytearray
     diverging: tuple[int, int] | None = None  # epoch and its end offset, for a fetcher whose log took another way
 
 
