@@ -16,8 +16,8 @@ from tests.robustness.raw import Closed, Raw, batch_of
 
 from .process import BrokerProcess, running_broker
 from .test_kill import begin
-from .verify import check_files, check_plain, check_transactions, read_topic
-from .workload import PlainProducer, TransactionalProducer
+from .verify import check_files, check_plain, check_table, check_transactions, read_topic
+from .workload import PlainProducer, TableProducer, TransactionalProducer
 
 NOT_ORDERLY = "not orderly"
 
@@ -33,7 +33,7 @@ def test_stop_under_load(tmp_path: Path, number: signal.Signals) -> None:
             assert broker.stop(number) == 0
             assert time.monotonic() - started < 10
             assert (broker.data / CLEAN_SHUTDOWN).exists()
-            assert check_files(broker.data) > 0
+            assert check_files(broker.data, compacted={"table"}) > 0
             broker.start()
             assert not (broker.data / CLEAN_SHUTDOWN).exists(), "a crash from now on would go unnoticed"
         assert NOT_ORDERLY not in broker.said(), "an orderly stop was followed by a recovery"
@@ -46,7 +46,9 @@ def test_stop_under_load(tmp_path: Path, number: signal.Signals) -> None:
         plain, orders = read_topic(broker.bootstrap, "plain"), read_topic(broker.bootstrap, "orders")
         transactions = read_topic(broker.bootstrap, "txn", committed=True)
         for worker in workers:
-            if isinstance(worker, PlainProducer):
+            if isinstance(worker, TableProducer):
+                check_table(worker, read_topic(broker.bootstrap, "table"))
+            elif isinstance(worker, PlainProducer):
                 assert worker.progress > 0
                 check_plain(worker, orders if worker.idempotent else plain)
             elif isinstance(worker, TransactionalProducer):

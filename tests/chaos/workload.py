@@ -155,6 +155,26 @@ class PlainProducer(Worker):
         return delivered
 
 
+class TableProducer(PlainProducer):
+    """Keyed records for a compacted topic, idempotent: the last value of every key must be the last one sent."""
+
+    KEYS = 30
+
+    def __init__(self, name: str, bootstrap: str, seed: int, topic: str) -> None:
+        super().__init__(name, bootstrap, seed, topic, rides=True, idempotent=True)
+
+    def _send(self, producer: Producer) -> None:
+        number = self.sent
+        self.sent += 1
+        producer.produce(
+            self.topic,
+            f"{self.name}/{number}".encode() + b"." * 200,
+            key=b"%d" % (number % self.KEYS),
+            partition=number % PARTITIONS,
+            on_delivery=self._on_delivery(number),
+        )
+
+
 class TransactionalProducer(Worker):
     """Transactions over all partitions, some aborted on purpose."""
 

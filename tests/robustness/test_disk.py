@@ -202,6 +202,28 @@ def test_short_and_failing_writes(monkeypatch: pytest.MonkeyPatch) -> None:
             assert again.produce("t", batch_of(b"end")).base_offset == len(acknowledged)
 
 
+def test_a_sync_that_fails_is_no_acknowledgement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """EIO from fsync: nobody knows what is on the disk, so the partition goes offline and the producer hears it."""
+    broken = [False]
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if broken[0] and os.readlink(f"/proc/self/fd/{descriptor}").endswith(".log"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with embedded_broker() as broker, Raw(broker.port) as client:
+        client.create_topic("t", {"flush.messages": "1"})
+        client.create_topic("other")
+        assert client.produce("t", batch_of(b"a")).error_code == ErrorCode.none
+        broken[0] = True
+        assert client.produce("t", batch_of(b"b")).error_code == STORAGE_ERROR
+        assert client.produce("t", batch_of(b"c")).error_code == STORAGE_ERROR
+        assert client.produce("other", batch_of(b"d")).error_code == ErrorCode.none
+        broken[0] = False
+
+
 def test_a_deleted_partition_folder_takes_only_that_partition_down(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,7 @@ unlinking of deleted files, expiry of producers, and a look whether the files ar
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import logging
 import os
@@ -221,6 +222,8 @@ class LogStore:
         end = log.log_end_offset
         while log.recovery_point < end and log.failure is None and not log.closed:
             await self.flush(log)
+        if log.recovery_point < end:  # the caller is about to say that it is on the disk
+            raise log.failure or OSError(errno.EIO, f"{log.topic}-{log.partition} was closed before it was flushed")
 
     def _flush_soon(self, log: Log) -> None:
         self._wanting_flush.add(log)
