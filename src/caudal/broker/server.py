@@ -29,6 +29,7 @@ from caudal.broker.partition import UNSYNCED
 from caudal.broker.router import APIS, RequestContext
 from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
+from caudal.broker.wire.varints import skip_tagged_fields
 
 if TYPE_CHECKING:
     from caudal.broker.broker import Broker
@@ -197,7 +198,7 @@ class Connection(asyncio.BufferedProtocol):
                 self.unsupported(api_key, version, correlation_id)
                 return
             if messages.is_flexible(api_key, version):
-                body = self.skip_tags(body, end)
+                body = skip_tagged_fields(self.buffer, body, end)
             if body > end:
                 raise messages.Malformed("the header is longer than the request")
         except (ValueError, IndexError, struct.error) as error:
@@ -329,35 +330,12 @@ class Connection(asyncio.BufferedProtocol):
         self.closing = True
         self.transport.close()
 
-    def skip_tags(self, position: int, end: int) -> int:
-        """The position behind the tagged fields of a request header."""
-        count, position = _read_uvarint(self.buffer, position, end)
-        for _ in range(count):
-            _, position = _read_uvarint(self.buffer, position, end)
-            size, position = _read_uvarint(self.buffer, position, end)
-            position += size
-            if position > end:
-                raise messages.Malformed("a tagged field of the header is longer than the request")
-        return position
-
     def shrink(self) -> None:
         """Gives back a large receive buffer that has not been needed for a while."""
         if len(self.buffer) > SMALL_BUFFER and self.start == self.end and not self.busy:
             self.buffer = bytearray(SMALL_BUFFER)
             self.view = memoryview(self.buffer)
             self.start = self.end = 0
-
-
-def _read_uvarint(buffer: bytearray, position: int, end: int) -> tuple[int, int]:
-    value = shift = 0
-    while position < end and shift < 35:
-        byte = buffer[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise messages.Malformed("a variable-length integer does not end")
 
 
 class Server:
