@@ -27,6 +27,7 @@ from caudal.broker.coordinators.transaction_coordinator import TransactionCoordi
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.faults import Faults
 from caudal.broker.fetch_sessions import FetchSessions
+from caudal.broker.log.checkpoints import write_partition_metadata
 from caudal.broker.log.config import LogConfig, StoreConfig
 from caudal.broker.log.store import LogStore, take_lock
 from caudal.broker.metrics import Metrics
@@ -199,7 +200,10 @@ class Broker:
         config = self.config.log_config(topic.configs)
         for info in topic.partitions[len(partitions) :]:
             log_ = self.logs.logs.get((topic.name, info.index))
-            if log_ is not None and self.logs.topic_id(topic.name, info.index) not in (None, topic.topic_id):
+            found = self.logs.topic_id(topic.name, info.index)
+            if log_ is not None and found is None:
+                write_partition_metadata(log_.folder, topic.topic_id)  # lost with the power: it is not synced
+            elif log_ is not None and found != topic.topic_id:
                 # A crash came between the deletion of an earlier topic of this name and that of its files.
                 log.warning("%s-%d held the records of a deleted topic of this name", topic.name, info.index)
                 self.logs.delete(topic.name, info.index)
