@@ -1,7 +1,7 @@
 """Writing a message after its kio schema: one encoder per entity, made once from kio's field descriptions.
 
 An encoder takes a plain dict that may know more fields than the version has, and less than the schema has defaults for.
-kio's own writer wants one class per version and is about five times slower (ARCHITECTURE.md has the figures).
+kio's own writer wants one class per version and is about three times slower (ARCHITECTURE.md has the figures).
 """
 
 from __future__ import annotations
