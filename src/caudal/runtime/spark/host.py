@@ -1,0 +1,526 @@
+"""The host: one Structured Streaming query that runs the tasks of one or several applications, and its supervisor.
+
+One control thread compares what should run (applications whose keeper owns them, not paused, not failed) with what runs, and
+starts the query anew where they differ: an application that comes, goes, pauses, fails or loses its ownership. A query that
+died (a dead Python worker beyond Spark's retries, a broker that was away for long) is started again with a growing pause.
+Every start reads the group's committed offsets; Spark's checkpoint is thrown away with its query.
+
+A stop is graceful: workers are told to drain, a tick wakes those that have nothing to do, each finishes its batch, commits,
+closes its tasks and says so; then the query is stopped.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer, TopicPartition
+
+from caudal.runtime.errors import StreamsError, describe
+from caudal.runtime.spark import offsets, session
+from caudal.runtime.spark.hosted_application import HostedApplication, State
+from caudal.runtime.spark.lane import Freight
+from caudal.runtime.spark.link import LinkServer
+from caudal.runtime.spark.rows import COLUMNS
+from caudal.runtime.spark.settings import Cargo, keeper_topic
+from caudal.runtime.spark.slots import Slot, SourceSpec, assign, slot_count
+
+log = logging.getLogger("caudal.streams")
+
+KEEP_ALIVE_SECONDS = 25.0  # Spark ends Python workers that had nothing to do for a minute
+DRAIN_SECONDS = 30.0
+WATCH_SECONDS = 3.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
+SLOT_VARIABLE = "CAUDAL_SLOT"
+
+# Slot numbers in use in this process: two hosts in one session must not share a pool of workers.
+_taken: set[int] = set()
+_environment_lock = threading.Lock()
+
+
+class _Run:
+    """One start of the query."""
+
+    def __init__(self, applications: list[HostedApplication], slots: list[Slot]) -> None:
+        self.id = uuid.uuid4().hex
+        self.applications = {application.id: application for application in applications}
+        self.slots = slots
+        self.query: Any = None
+        self.checkpoint: Path | None = None
+        self.draining = False
+        self.started = time.monotonic()
+        self.opened: set[int] = set()
+        self.closed: set[int] = set()
+        self.busy: dict[int, float] = {}
+        self.pids: dict[int, int] = {}
+        self.last_batch = time.monotonic()
+
+
+class SparkHost:
+    """`start`, then `add` applications; `close` ends them all."""
+
+    def __init__(
+        self, *, master: str | None = None, threads: int | None = None, spark_config: dict[str, str] | None = None
+    ) -> None:
+        self._master = master
+        self._threads = threads
+        self._spark_config = spark_config or {}
+        self._applications: dict[str, HostedApplication] = {}
+        self._condition = threading.Condition()
+        self._closing = False
+        self._session: Any = None
+        self._owns_session = False
+        self._run: _Run | None = None
+        self._link: LinkServer | None = None
+        self._pause = FIRST_PAUSE
+        self._not_before = 0.0
+        self._ticker: dict[str, Any] = {}
+        self._last_tick = 0.0
+        self._thread = threading.Thread(target=self._control, name="caudal-host", daemon=True)
+        self._watcher = threading.Thread(target=self._watch, name="caudal-watch", daemon=True)
+
+    # -- from outside ------------------------------------------------------------------------------------------------
+
+    def add(self, *applications: HostedApplication) -> None:
+        """Applications that were prepared (their topics exist). The query takes them in as soon as they own their group."""
+        with self._condition:
+            for application in applications:
+                if application.id in self._applications:
+                    raise StreamsError(f"'{application.id}' runs on this host already.")
+            for application in applications:
+                self._applications[application.id] = application
+                application.host_changed = self.wake
+                application.keeper.start()
+            if not self._thread.is_alive():
+                self._thread.start()
+                self._watcher.start()
+            self._condition.notify_all()
+
+    def remove(self, application_id: str, timeout: float = 60.0) -> None:
+        """Drains and forgets an application; its keeper leaves the group when its last commit is made."""
+        application = self._applications.get(application_id)
+        if application is None:
+            return
+        application.wanted = False
+        self.wake()
+        deadline = time.monotonic() + timeout
+        with self._condition:
+            while self._run is not None and application_id in self._run.applications and time.monotonic() < deadline:
+                self._condition.wait(0.1)
+            self._applications.pop(application_id, None)
+        application.close()
+
+    def wake(self) -> None:
+        with self._condition:
+            self._condition.notify_all()
+
+    def close(self) -> None:
+        for application in list(self._applications.values()):
+            application.wanted = False
+        with self._condition:
+            self._closing = True
+            self._condition.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(DRAIN_SECONDS + 30)
+        for application_id in list(self._applications):
+            self._applications.pop(application_id).close()
+        if self._link is not None:
+            self._link.close()
+        if self._owns_session and self._session is not None:
+            self._session.stop()
+            self._session = None
+
+    @property
+    def run(self) -> _Run | None:
+        return self._run
+
+    # -- the control thread ------------------------------------------------------------------------------------------
+
+    def _control(self) -> None:
+        while True:
+            with self._condition:
+                if self._closing and self._run is None:
+                    return
+                self._condition.wait(0.1)
+            try:
+                self._reconcile()
+            except Exception as error:
+                log.exception("the host cannot go on")
+                self._fail_all(f"Unexpected {describe(error)}.")
+
+    def _reconcile(self) -> None:
+        run = self._run
+        if run is not None and run.query is not None and not run.query.isActive:
+            self._died(run)
+            run = None
+        wanted = [application for application in self._applications.values() if application.should_run]
+        running = set(run.applications) if run is not None else set()
+        if {application.id for application in wanted} == running:
+            if run is not None:
+                self._tick_if_due(run)
+            return
+        if run is not None:
+            self._stop(run)
+        if not self._closing and wanted and time.monotonic() >= self._not_before:
+            self._start(wanted)
+
+    def _died(self, run: _Run) -> None:
+        """The query ended by itself: say why, start again later."""
+        error = run.query.exception()
+        text = _spark_reason(error)
+        if time.monotonic() - run.started > HEALTHY_SECONDS:
+            self._pause = FIRST_PAUSE
+        log.warning("the Spark query ended (%s); starting it again in %.1f s", text, self._pause)
+        for application in run.applications.values():
+            application.metrics.restarts += 1
+            application.metrics.last_trouble = text
+            if application.should_run:
+                application.become(State.RESTARTING, text)
+        self._not_before = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._end(run)
+
+    def _start(self, applications: list[HostedApplication]) -> None:
+        ready: list[HostedApplication] = []
+        begins: dict[str, dict[tuple[str, int], int]] = {}
+        for application in applications:
+            try:
+                begins[application.id] = application.take_over()
+                ready.append(application)
+            except StreamsError as error:
+                application.fail(str(error))
+            except Exception as error:  # Kafka away, or a rebalance in between: the loop comes back to it
+                log.warning("'%s' cannot start yet: %s", application.id, error)
+                application.metrics.last_trouble = str(error)
+                self._not_before = time.monotonic() + self._pause
+                self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        if not ready:
+            return
+        cargoes = [application.cargo for application in ready]
+        try:
+            spark = self._spark(cargoes)
+        except StreamsError as error:
+            for application in ready:
+                application.fail(str(error))
+            return
+        threads = self._threads or spark.sparkContext.defaultParallelism
+        slots = assign(cargoes, slot_count(cargoes, threads))
+        run = _Run(ready, slots)
+        for slot in slots:
+            slot.number = _take_slot()
+        for application in ready:
+            application.placed(slots)
+        self._run = run
+        try:
+            run.query = self._query(spark, run, cargoes, begins)
+        except Exception as error:
+            log.warning("the Spark query does not start: %s", _spark_reason(error))
+            log.debug("the Spark query does not start", exc_info=True)
+            run.query = _NeverStarted(error)
+
+    def _spark(self, cargoes: Sequence[Cargo]) -> Any:
+        if self._session is None:
+            threads = self._threads or os.cpu_count() or 1
+            self._session, self._owns_session = session.open_session(
+                self._master, slot_count(cargoes, threads), self._spark_config
+            )
+        if self._link is None:
+            host = self._session.conf.get("spark.driver.host", "127.0.0.1")
+            self._link = LinkServer(self._answer, host)
+        return self._session
+
+    def _query(
+        self, spark: Any, run: _Run, cargoes: Sequence[Cargo], begins: dict[str, dict[tuple[str, int], int]]
+    ) -> Any:
+        from pyspark import cloudpickle
+
+        assert self._link is not None
+        frames = []
+        for slot in run.slots:
+            needed = {task.application_id for task in slot.tasks}
+            carried = tuple(cargo for cargo in cargoes if cargo.application_id in needed)
+            freight = cloudpickle.dumps(Freight(run.id, slot, carried, self._link.address, self._link.token))
+            frames.append(self._slot_frame(spark, run, slot, freight, {cargo.application_id: cargo for cargo in carried}, begins))
+        united = frames[0]
+        for frame in frames[1:]:
+            united = united.union(frame)
+        run.checkpoint = session.checkpoint_folder()
+        writer = united.writeStream.format("noop").outputMode("append").queryName(f"caudal-{run.id[:8]}")
+        return writer.option("checkpointLocation", run.checkpoint.as_uri()).start()
+
+    def _slot_frame(
+        self,
+        spark: Any,
+        run: _Run,
+        slot: Slot,
+        freight: bytes,
+        cargoes: dict[str, Cargo],
+        begins: dict[str, dict[tuple[str, int], int]],
+    ) -> Any:
+        """The rows of a slot: its sources united, in one partition, in front of its own Python worker."""
+        rows = None
+        for number, source in enumerate(slot.sources):
+            frame = _source_frame(spark, number, source, cargoes, begins, len(run.slots))
+            rows = frame if rows is None else rows.union(frame)
+        assert rows is not None
+        with _environment_lock:
+            environment = spark.sparkContext.environment
+            environment[SLOT_VARIABLE] = str(slot.number)
+            environment["PYTHONPATH"] = session.python_path()
+            try:
+                return rows.coalesce(1).mapInArrow(_lane_function(run.id, slot.number, freight), "nothing int")
+            finally:
+                del environment[SLOT_VARIABLE]
+
+    # -- stopping ----------------------------------------------------------------------------------------------------
+
+    def _stop(self, run: _Run) -> None:
+        """Lets the workers finish, commit and close, then stops the query."""
+        run.draining = True
+        deadline = time.monotonic() + DRAIN_SECONDS
+        everybody = {slot.number for slot in run.slots}
+        last_tick = 0.0
+        while run.query.isActive and run.closed != everybody and time.monotonic() < deadline:
+            if time.monotonic() - last_tick > 2:
+                last_tick = time.monotonic()
+                for application_id in run.applications:
+                    self._tick(application_id)
+            time.sleep(0.02)
+        if run.query.isActive:
+            if run.closed != everybody:
+                log.warning("some tasks did not finish in %.0f s; their transactions are aborted", DRAIN_SECONDS)
+            run.query.stop()
+        self._end(run)
+
+    def _end(self, run: _Run) -> None:
+        for slot in run.slots:
+            _taken.discard(slot.number)
+        if run.checkpoint is not None:
+            shutil.rmtree(run.checkpoint, ignore_errors=True)
+        with self._condition:
+            self._run = None
+            self._condition.notify_all()
+        for application in run.applications.values():
+            application.not_running()
+
+    def _fail_all(self, text: str) -> None:
+        for application in list(self._applications.values()):
+            application.fail(text)
+
+    # -- ticks -------------------------------------------------------------------------------------------------------
+
+    def _tick_if_due(self, run: _Run) -> None:
+        """Wakes the workers for a punctuator, or so that Spark does not end them as idle."""
+        now = time.monotonic()
+        idle = now - max(run.last_batch, self._last_tick)
+        if run.busy or now - self._last_tick < 0.05:
+            return
+        wall = int(time.time() * 1000)
+        for application in run.applications.values():
+            due = application.metrics.next_punctuation()
+            if idle > KEEP_ALIVE_SECONDS or (due is not None and due <= wall and run.last_batch >= self._last_tick):
+                self._tick(application.id)
+
+    def _tick(self, application_id: str) -> None:
+        application = self._applications.get(application_id) or (self._run and self._run.applications.get(application_id))
+        if not application:
+            return
+        settings = application.settings
+        if application_id not in self._ticker:
+            self._ticker[application_id] = Producer(settings.librdkafka(**{"linger.ms": 0, "client.id": "caudal-tick"}))
+        try:
+            self._ticker[application_id].produce(keeper_topic(application_id), b"tick", partition=0)
+            self._ticker[application_id].poll(0)
+        except BufferError:
+            pass  # the broker is away
+        self._last_tick = time.monotonic()
+
+    # -- what workers ask --------------------------------------------------------------------------------------------
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        handler: Callable[[dict[str, Any]], dict[str, Any]] = getattr(self, f"_on_{request['request']}")
+        return handler(request)
+
+    def _current(self, request: dict[str, Any]) -> _Run | None:
+        run = self._run
+        return run if run is not None and run.id == request["run"] else None
+
+    def _on_begin(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.busy[request["slot"]] = run.last_batch = time.monotonic()
+            run.pids[request["slot"]] = request["pid"]
+        return self._on_orders(request)
+
+    def _on_orders(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is None or run.draining:
+            return {"drain": True, "groups": {}}
+        groups = {}
+        for application in run.applications.values():
+            group = application.keeper.group() if application.should_run else None
+            if group is not None:
+                groups[application.id] = base64.b64encode(group).decode()
+        return {"drain": False, "groups": groups}
+
+    def _on_committed(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        found = application.keeper.committed([(topic, partition) for topic, partition in request["places"]])
+        return {"offsets": [(topic, offset, metadata) for (topic, _), (offset, metadata) in found.items()]}
+
+    def _on_commit(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        application.keeper.commit(
+            [TopicPartition(topic, partition, offset, metadata) for topic, partition, offset, metadata in request["offsets"]]
+        )
+        return {}
+
+    def _on_restoring(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        application.restoring(request["task"], request["store"], request["done"], request["total"])
+        return {}
+
+    def _on_opened(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.opened.add(request["slot"])
+            self._take_reports(run, request)
+            if run.opened >= {slot.number for slot in run.slots}:
+                self._pause = FIRST_PAUSE
+                for application in run.applications.values():
+                    application.running()
+        return {}
+
+    def _on_end(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            began = run.busy.pop(request["slot"], None)
+            run.last_batch = time.monotonic()
+            if began is not None:
+                for application in run.applications.values():
+                    application.metrics.batch(time.monotonic() - began)
+            self._take_reports(run, request)
+        return {}
+
+    def _on_closed(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.busy.pop(request["slot"], None)
+            run.closed.add(request["slot"])
+        return {}
+
+    def _on_failed(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._applications[request["application"]].fail(request["text"])
+        return {}
+
+    def _on_trouble(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        application.metrics.last_trouble = request["text"]
+        log.warning("'%s', task %s: %s Trying again.", application.id, request["task"], request["text"])
+        return {}
+
+    def _take_reports(self, run: _Run, request: dict[str, Any]) -> None:
+        for application_id, tasks in request["tasks"].items():
+            application = run.applications.get(application_id)
+            if application is not None:
+                application.metrics.report(run.pids, tasks)
+
+    # -- the watch: topics, lag, purges, metrics ---------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        while not self._closing:
+            for application in list(self._applications.values()):
+                try:
+                    application.watch()
+                except Exception:
+                    log.debug("watching '%s'", application.id, exc_info=True)
+            for _ in range(int(WATCH_SECONDS / 0.1)):
+                if self._closing:
+                    return
+                time.sleep(0.1)
+
+
+def _take_slot() -> int:
+    number = next(number for number in range(1 << 16) if number not in _taken)
+    _taken.add(number)
+    return number
+
+
+def _lane_function(run: str, number: int, freight: bytes) -> Callable[[Any], Any]:
+    """Pickled by value, so it must do nothing but call an importable module: caches live there."""
+
+    def run_lane(batches: Any) -> Any:
+        from caudal.runtime.spark import lane
+
+        return lane.run_slot(run, number, freight, batches)
+
+    return run_lane
+
+
+def _source_frame(
+    spark: Any,
+    number: int,
+    source: SourceSpec,
+    cargoes: dict[str, Cargo],
+    begins: dict[str, dict[tuple[str, int], int]],
+    slots: int,
+) -> Any:
+    from pyspark.sql import functions
+
+    settings = cargoes[next(iter(source.applications))].settings
+    begin: dict[str, dict[str, int]] = {}
+    for topic, partitions in source.partitions.items():
+        known = begins[source.owners[topic]]
+        begin[topic] = {str(partition): known.get((topic, partition), -1) for partition in partitions}
+    limit = max(1, min(cargoes[name].settings.max_records_per_batch for name in source.applications) // slots)
+    reader = spark.readStream.format("kafka")
+    for name, value in settings.java().items():
+        reader = reader.option(f"kafka.{name}", value)
+    rows = (
+        reader.option("kafka.isolation.level", settings.isolation_level)
+        .option("kafka.fetch.max.wait.ms", "2")  # a batch ends at a known offset: never wait for more
+        .option("assign", json.dumps({topic: sorted(partitions) for topic, partitions in source.partitions.items()}))
+        .option("startingOffsets", json.dumps(begin))
+        .option("failOnDataLoss", "true")
+        .option("includeHeaders", "true")
+        .option("maxOffsetsPerTrigger", str(limit))
+        .load()
+        .withColumn("timestamp", functions.unix_millis("timestamp"))
+        .withColumn("source", functions.lit(number))
+    )
+    return rows.select(*COLUMNS)
+
+
+class _NeverStarted:
+    """Stands for a query that Spark refused."""
+
+    isActive = False
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def exception(self) -> Exception:
+        return self._error
+
+    def stop(self) -> None:
+        pass
+
+
+def _spark_reason(error: Any) -> str:
+    """The one line of a Spark failure that says something."""
+    if error is None:
+        return "it was stopped"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:") or "Exception: " in line or "Error: " in line]
+    chosen = (causes or lines or ["no reason given"])[-1].removeprefix("Caused by: ")
+    return chosen[:300]
