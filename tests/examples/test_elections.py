@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from caudal.runtime.operators.operator import LATE
-from caudal.runtime.test_driver import TopologyTestDriver
+from caudal.testing import TopologyTestDriver
 from tests.examples.example_files import load
 
 

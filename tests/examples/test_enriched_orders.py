@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from caudal.runtime.test_driver import TopologyTestDriver
+from caudal.testing import TopologyTestDriver
 from tests.examples.example_files import load
 
 MINUTE = 60_000

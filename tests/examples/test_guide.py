@@ -18,7 +18,7 @@ from tests.examples.test_headers import parse
 
 GUIDE = (ROOT / "docs" / "streams.md").read_text()
 BLOCKS = re.findall(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
-OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # Made by operators and told of there, or for type annotations.
 WITHOUT_ROW = {"BranchedStream", "GlobalKTable", "ProcessorContext", "TimeWindowedKStream", "SessionWindowedKStream"}
 

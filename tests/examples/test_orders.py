@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caudal.runtime.test_driver import TopologyTestDriver
+from caudal.testing import TopologyTestDriver
 from caudal.streams import Windowed
 from tests.examples.example_files import load
 

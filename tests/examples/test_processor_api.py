@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from caudal.runtime.test_driver import TopologyTestDriver
+from caudal.testing import TopologyTestDriver
 from tests.examples.example_files import load
 
 

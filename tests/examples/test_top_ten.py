@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 from caudal.plan.partitions import resolve_partitions
-from caudal.runtime.test_driver import TopologyTestDriver
+from caudal.testing import TopologyTestDriver
 from tests.examples.example_files import load
 
 

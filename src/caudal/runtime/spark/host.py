@@ -26,7 +26,8 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 
 from caudal.runtime.errors import StreamsError, describe
-from caudal.runtime.spark import offsets, session
+from caudal.runtime.spark import session
+from caudal.runtime.spark.batch_ranges import BatchRanges
 from caudal.runtime.spark.hosted_application import HostedApplication, State
 from caudal.runtime.spark.lane import Freight
 from caudal.runtime.spark.link import LinkServer
@@ -57,6 +58,7 @@ class _Run:
         self.slots = slots
         self.query: Any = None
         self.checkpoint: Path | None = None
+        self.ranges: BatchRanges | None = None
         self.draining = False
         self.started = time.monotonic()
         self.opened: set[int] = set()
@@ -255,6 +257,7 @@ class SparkHost:
         for frame in frames[1:]:
             united = united.union(frame)
         run.checkpoint = session.checkpoint_folder()
+        run.ranges = BatchRanges(run.checkpoint, run.slots, begins)
         writer = united.writeStream.format("noop").outputMode("append").queryName(f"caudal-{run.id[:8]}")
         return writer.option("checkpointLocation", run.checkpoint.as_uri()).start()
 
@@ -360,6 +363,8 @@ class SparkHost:
         if run is not None:
             run.busy[request["slot"]] = run.last_batch = time.monotonic()
             run.pids[request["slot"]] = request["pid"]
+            if run.ranges is not None and request["batch"] is not None:
+                return {**self._on_orders(request), "ranges": run.ranges.of(int(request["batch"]), request["slot"])}
         return self._on_orders(request)
 
     def _on_orders(self, request: dict[str, Any]) -> dict[str, Any]:

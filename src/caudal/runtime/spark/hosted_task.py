@@ -59,7 +59,9 @@ class HostedTask:
         self.partition = partition
         self.topics = cargo.topics_of(self.sub, partition)
         self.name = task_name(sub, partition)
-        self.group = b""  # the keeper's group metadata, set before each batch
+        # Set before each batch: the keeper's group metadata; what the batch covers of each topic (first offset, end).
+        self.group = b""
+        self.ranges: Mapping[str, tuple[int, int]] = {}
         self.at_most_once = cargo.settings.guarantee is Guarantee.AT_MOST_ONCE
         # Rows of several topics must be put in order, so all must be there first; to give offsets away first as well.
         self.ordered = len(self.topics) > 1 or self.at_most_once
@@ -74,7 +76,8 @@ class HostedTask:
         self._changelogs: dict[str, int] = {}
         self._positions: dict[str, int] = {}
         self._next: dict[str, int] = {}  # after what was processed
-        self._arrived: dict[str, int] = {}  # after what was delivered
+        self._covered: dict[str, int] = {}  # up to where batches have joined; markers may put it ahead of the position
+        self._arrived: dict[str, int] = {}  # the same, within the batch
         self._gaps: list[tuple[str, int, int]] = []
         self._live = False
         self._began = 0.0
@@ -93,6 +96,7 @@ class HostedTask:
                     f"Task {self.name} of '{self.cargo.application_id}' has no committed offset for topic '{topic}', "
                     f"partition {self.partition}: it was deleted while the application ran; start the application again."
                 )
+        self._covered = dict(self._positions)
         self._metadata = _metadata_of(found[topic][1] for topic in self.topics)
         settings = self.cargo.settings
         folder = task_folder(settings.state_dir, self.cargo.application_id, self.sub.id, self.partition)
@@ -144,7 +148,7 @@ class HostedTask:
         """Begins a transaction unless one is open. Costs nothing yet: the broker hears of it with the first record."""
         if not self._live:
             self._go_on()
-            self._arrived = dict(self._positions)
+            self._arrived = dict(self._covered)
             self._gaps = []
 
     def _go_on(self) -> None:
@@ -231,11 +235,25 @@ class HostedTask:
                 raise self._out_of_order(topic, first, expected)
             while offsets[skip] < expected:
                 skip += 1
-        elif first > expected and topic not in self.cargo.compacted:
-            # Inside a batch Spark's reader fails on a loss itself; what must be proved is that batches join.
+        elif first > expected and topic not in self.cargo.compacted and not self._joins(topic, expected):
             self._gaps.append((topic, expected, first))
         self._arrived[topic] = last + 1
         return skip
+
+    def _joins(self, topic: str, expected: int) -> bool:
+        """Whether the batch begins where the last one ended. Within it Spark's reader fails on a loss itself, so holes are
+        markers and aborted records; what must be proved is that batches join."""
+        covers = self.ranges.get(topic)
+        return covers is not None and covers[0] <= expected
+
+    def all_rows_came(self) -> None:
+        """The batch is complete: the position moves to its end, past markers, and the next one must begin there."""
+        seen = self._arrived if self._live else self._covered
+        for topic, (_, end) in self.ranges.items():
+            if topic in seen and self._joins(topic, seen[topic]):
+                seen[topic] = max(seen[topic], end)
+                if self._live and self._fed:
+                    self._next[topic] = max(self._next[topic], seen[topic])
 
     def _out_of_order(self, topic: str, offset: int, expected: int) -> StreamsError:
         return StreamsError(
@@ -301,6 +319,7 @@ class HostedTask:
         if not (self._fed or self._output.emitted or self._state.pending):
             self._output.abort()
             self._state.rollback()
+            self._covered = dict(self._arrived)
             self._live = False
             return
         self._check_gaps()
@@ -312,6 +331,7 @@ class HostedTask:
         else:
             self._output.commit(offsets, self.group)
         self._positions = dict(self._next)
+        self._covered = {topic: max(self._covered[topic], offset) for topic, offset in self._positions.items()}
         self._live = False
         self._metadata = self._task.metadata()
         for store, end in ends().items():

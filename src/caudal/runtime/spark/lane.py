@@ -62,7 +62,7 @@ def run_slot(run: str, number: int, freight: bytes, batches: Iterable[Any]) -> I
             lane.close()
         lane = _LANES[number] = Lane(pickle.loads(freight))
     try:
-        if lane.begin():
+        if lane.begin(_batch_id()):
             for batch in batches:
                 lane.take(batch)
             lane.finish()
@@ -74,6 +74,13 @@ def run_slot(run: str, number: int, freight: bytes, batches: Iterable[Any]) -> I
     for _ in batches:  # a worker that leaves rows unread is not used again
         pass
     return iter(())
+
+
+def _batch_id() -> str | None:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.getLocalProperty("streaming.sql.batchId") if context is not None else None
 
 
 @dataclass(slots=True)
@@ -105,8 +112,10 @@ class Lane:
         self._stopped: set[str] = set()  # applications that failed here
         self._groups: dict[str, bytes] = {}
         self._work: dict[TaskId, _Work] = {}
+        self._ranges: dict[tuple[int, str, int], tuple[int, int]] = {}
+        self._source_of: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="caudal-lane")
-        sources = {
+        sources = self._source_of = {
             application_id: number
             for number, source in enumerate(freight.slot.sources)
             for application_id in source.applications
@@ -118,9 +127,13 @@ class Lane:
 
     # -- a batch -----------------------------------------------------------------------------------------------------
 
-    def begin(self) -> bool:
+    def begin(self, batch: str | None = None) -> bool:
         """Asks for orders and sees to it that every task is open. False: the batch is not to be processed."""
-        orders = self._ask_orders("begin")
+        orders = self._ask_orders("begin", batch=batch)
+        self._ranges = {
+            (source, topic, partition): (first, end)
+            for source, topic, partition, first, end in orders.get("ranges", ())
+        }
         if orders["drain"]:
             self.close_tasks()
             self._link.ask("closed", run=self.freight.run, slot=self.freight.slot.number)
@@ -159,6 +172,10 @@ class Lane:
             if due is not None and due <= now:
                 self._work_of(id)
         commits: list[tuple[_Work, Future[None]]] = []
+        for id, task in self._tasks.items():
+            if id not in self._work:
+                self._let_know(id, task)
+                task.all_rows_came()
         for work in self._work.values():
             if work.error is None:
                 try:
@@ -180,10 +197,18 @@ class Lane:
     def _work_of(self, id: TaskId) -> _Work | None:
         work = self._work.get(id)
         if work is None and id in self._tasks and id.application_id in self._groups:
-            task = self._tasks[id]
-            task.group = self._groups[id.application_id]
-            work = self._work[id] = _Work(task, id)
+            self._let_know(id, self._tasks[id])
+            work = self._work[id] = _Work(self._tasks[id], id)
         return work
+
+    def _let_know(self, id: TaskId, task: HostedTask) -> None:
+        source = self._source_of[id.application_id]
+        task.group = self._groups.get(id.application_id, b"")
+        task.ranges = {
+            topic: self._ranges[source, topic, id.partition]
+            for topic in task.topics
+            if (source, topic, id.partition) in self._ranges
+        }
 
     @staticmethod
     def _feed(work: _Work, now: int) -> None:
@@ -194,6 +219,7 @@ class Lane:
                 for chunk in work.chunks:
                     work.task.feed(chunk)
             work.fed = True
+        work.task.all_rows_came()
         work.task.punctuate(now)
 
     def _again(self, work: _Work) -> None:
@@ -208,7 +234,7 @@ class Lane:
             if not self._is_active(work.id.application_id):
                 return
             work.task = self._tasks[work.id]
-            work.task.group = self._groups[work.id.application_id]
+            self._let_know(work.id, work.task)
             work.fed = False
             try:
                 self._feed(work, int(time.time() * 1000))
@@ -242,8 +268,8 @@ class Lane:
 
     # -- orders ------------------------------------------------------------------------------------------------------
 
-    def _ask_orders(self, request: str) -> dict[str, Any]:
-        answer = self._link.ask(request, run=self.freight.run, slot=self.freight.slot.number, pid=os.getpid())
+    def _ask_orders(self, request: str, **fields: Any) -> dict[str, Any]:
+        answer = self._link.ask(request, run=self.freight.run, slot=self.freight.slot.number, pid=os.getpid(), **fields)
         self._groups = {
             application_id: base64.b64decode(group)
             for application_id, group in answer["groups"].items()

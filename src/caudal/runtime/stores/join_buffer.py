@@ -71,6 +71,8 @@ class JoinBuffer(Keyed):
         inner = replace(spec, key=_KeySerde(spec.key), value=_ListSerde(sides))
         super().__init__(inner, engine, prefix, context, cache_entries)
         self._min: int | None = _UNKNOWN
+        # Nothing is left before it: without it every scan would walk over all that was taken out since the commit.
+        self._floor = b""
 
     def _ident(self, key: Any) -> Hashable:
         return (self._serialize_key(key),)  # a tuple of time, side and key has no use as its own identity
@@ -81,6 +83,7 @@ class JoinBuffer(Keyed):
         self._put_entry(place, [*there, (left, value)], self.context.timestamp)
         if self._min is None or (self._min != _UNKNOWN and time < self._min):
             self._min = time
+        self._floor = min(self._floor, _INT64.pack(max(time, 0)))
 
     def remove(self, key: Any, time: int, left: bool) -> bool:
         """Those of this key, time and side have found a partner. False where there were none."""
@@ -94,13 +97,15 @@ class JoinBuffer(Keyed):
 
     def pop_before(self, time: int) -> Iterator[Unjoined]:
         """Takes out, one by one, what is older than `time`."""
-        for place, (values, _) in self._scan(b"", _INT64.pack(max(time, 0))):
+        end = _INT64.pack(max(time, 0))
+        for place, (values, _) in self._scan(self._floor, end):
             self.remove(place[2], place[0], place[1])
             for left, value in values:
                 yield Unjoined(place[0], left, place[2], value)
+        self._floor = max(self._floor, end)
 
     def all(self) -> Iterator[Unjoined]:
-        for (time, left, key), (values, _) in self._scan(b"", None):
+        for (time, left, key), (values, _) in self._scan(self._floor, None):
             for _, value in values:
                 yield Unjoined(time, left, key, value)
 
@@ -108,10 +113,13 @@ class JoinBuffer(Keyed):
     def min_time(self) -> int | None:
         """The time of the oldest record; None where there is none."""
         if self._min == _UNKNOWN:
-            first = next(self._scan(b"", None), None)
+            first = next(self._scan(self._floor, None), None)
             self._min = None if first is None else first[0][0]
+            if first is not None:
+                self._floor = max(self._floor, _INT64.pack(max(first[0][0], 0)))
         return self._min
 
     def rollback(self) -> None:
         super().rollback()
         self._min = _UNKNOWN
+        self._floor = b""
