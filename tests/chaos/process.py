@@ -122,8 +122,15 @@ class BrokerProcess:
         return [line for line in self.said().splitlines() if _LINE.match(line)]
 
     def resident_bytes(self) -> int:
+        return self._memory("VmRSS")
+
+    def peak_bytes(self) -> int:
+        """The most it ever had."""
+        return self._memory("VmHWM")
+
+    def _memory(self, name: str) -> int:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
         raise AssertionError("the system does not say how much memory the broker has")
 

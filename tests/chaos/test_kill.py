@@ -16,14 +16,27 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from .process import BrokerProcess
-from .verify import check_files, check_plain, check_processed, check_transactions, read_topic
-from .workload import PARTITIONS, Committer, PlainProducer, Processor, TransactionalProducer, Worker
+from .verify import (
+    batches_of,
+    check_files,
+    check_plain,
+    check_processed,
+    check_table,
+    check_transactions,
+    read_topic,
+)
+from .workload import PARTITIONS, Committer, PlainProducer, Processor, TableProducer, TransactionalProducer, Worker
 
 pytestmark = pytest.mark.chaos
 
-# Small segments, so that rolls, producer snapshots and recovery points fall between the kills.
-PROPERTIES = {"log.segment.bytes": str(1 << 20), "log.flush.offset.checkpoint.interval.ms": "500"}
-TOPICS = ("plain", "orders", "txn", "sink")
+# Small segments and a restless cleaner, so that rolls, snapshots, recovery points and compaction meet the kills.
+PROPERTIES = {
+    "log.segment.bytes": str(1 << 20),
+    "log.flush.offset.checkpoint.interval.ms": "500",
+    "log.cleaner.backoff.ms": "200",
+}
+TOPICS = ("plain", "orders", "txn", "sink", "table")
+CONFIGS = {"table": {"cleanup.policy": "compact", "segment.ms": "300", "min.cleanable.dirty.ratio": "0.01"}}
 
 
 @pytest.mark.timeout(180)
@@ -44,6 +57,7 @@ def play(folder: Path, kills: int) -> None:
     dice = random.Random(seed)
     broker = BrokerProcess(folder / "data", PROPERTIES)
     broker.start()
+    workers: list[Worker] = []
     try:
         workers = begin(broker.bootstrap, seed)
         observer = Observer(broker.bootstrap, workers)
@@ -59,28 +73,36 @@ def play(folder: Path, kills: int) -> None:
             time.sleep(dice.choice((0.0, 0.3)))
             broker.start()
             observer.look()
-            print(f"kill {number + 1} at {time.monotonic() - started:.1f} s: {', '.join(f'{worker.name} {worker.progress}' for worker in workers)}")
+            progress = ", ".join(f"{worker.name} {worker.progress}" for worker in workers)
+            print(f"kill {number + 1} at {time.monotonic() - started:.1f} s: {progress}")
         wait_for_progress(workers)
         end(workers)
         print(f"clients ended at {time.monotonic() - started:.1f} s")
         observer.look()
         verify(broker.bootstrap, workers, observer)
         assert broker.stop() == 0
-        assert check_files(broker.data) > 0
+        assert check_files(broker.data, compacted={"table"}) > 0
+        table = next(worker for worker in workers if isinstance(worker, TableProducer))
+        kept = sum(header.record_count for header in batches_of(broker.data, "table"))
+        assert kept < table.sent, "nothing was compacted: the kills did not meet the cleaner"
         unexpected = [line for line in broker.said().splitlines() if "Traceback" in line or "ERROR" in line]
         assert not unexpected, "\n".join(unexpected)
     finally:
+        for worker in workers:  # those of a test that failed; nobody waits for them
+            worker.stopping.set()
         broker.close()
 
 
 def begin(bootstrap: str, seed: int) -> list[Worker]:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    for made in admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in TOPICS]).values():
+    new_topics = [NewTopic(topic, PARTITIONS, 1, config=CONFIGS.get(topic, {})) for topic in TOPICS]
+    for made in admin.create_topics(new_topics).values():
         made.result()
     workers: list[Worker] = [
         PlainProducer("rides", bootstrap, seed, "plain", rides=True, idempotent=False),
         PlainProducer("gives-up", bootstrap, seed, "plain", rides=False, idempotent=False),
         PlainProducer("idempotent", bootstrap, seed, "orders", rides=True, idempotent=True),
+        TableProducer("table", bootstrap, seed, "table"),
         TransactionalProducer("txn-a", bootstrap, seed, "txn"),
         TransactionalProducer("txn-b", bootstrap, seed, "txn"),
         Processor("processor", bootstrap, seed, "orders", "sink", "processors"),
@@ -98,7 +120,9 @@ def wait_for_progress(workers: list[Worker]) -> None:
     while any(worker.progress <= old for worker, old in zip(workers, before, strict=True)):
         raise_failures(workers)
         stuck = [worker.name for worker, old in zip(workers, before, strict=True) if worker.progress <= old]
-        assert time.monotonic() < deadline, f"{stuck} made no progress: {[(w.name, w.doing, w.errors) for w in workers]}"
+        assert time.monotonic() < deadline, (
+            f"{stuck} made no progress: {[(w.name, w.doing, w.errors) for w in workers]}"
+        )
         time.sleep(0.02)
 
 
@@ -118,9 +142,11 @@ def raise_failures(workers: list[Worker]) -> None:
 
 def verify(bootstrap: str, workers: list[Worker], observer: Observer) -> None:
     plain, orders = read_topic(bootstrap, "plain"), read_topic(bootstrap, "orders")
-    transactions = read_topic(bootstrap, "txn", committed=True)
+    transactions, table = read_topic(bootstrap, "txn", committed=True), read_topic(bootstrap, "table")
     for worker in workers:
-        if isinstance(worker, PlainProducer):
+        if isinstance(worker, TableProducer):
+            check_table(worker, table)
+        elif isinstance(worker, PlainProducer):
             check_plain(worker, orders if worker.idempotent else plain)
         elif isinstance(worker, TransactionalProducer):
             check_transactions(worker, transactions)

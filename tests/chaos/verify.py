@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 
 from caudal.broker.log.store import iter_partition_folders
-from caudal.broker.wire.batch import crc_is_valid, iter_batches
+from caudal.broker.wire.batch import BatchHeader, crc_is_valid, iter_batches
 
-from .workload import PARTITIONS, Outcome, PlainProducer, TransactionalProducer
+from .workload import PARTITIONS, Outcome, PlainProducer, TableProducer, TransactionalProducer
 
 
 class Read(NamedTuple):
@@ -82,6 +84,21 @@ def check_plain(books: PlainProducer, records: list[Read]) -> None:
         assert repeats, f"{books.name}: {number} stands after {seen[partition]} at {partition}/{offset}"
 
 
+def check_table(books: TableProducer, records: list[Read]) -> None:
+    """Compaction may drop a record only if a later one has its key; offsets and order stay, nothing comes twice."""
+    last: dict[int, int] = {}
+    seen: dict[int, int] = defaultdict(lambda: -1)
+    for record in records:
+        number = int(record.value.rpartition("/")[2])
+        assert number > seen[record.partition], f"{number} stands after {seen[record.partition]}"
+        seen[record.partition] = number
+        last[number % books.KEYS] = number
+        place = books.acknowledged.get(number)
+        assert place == (record.partition, record.offset), f"{number} moved from {place} to {record.offset}"
+    expected = {number % books.KEYS: number for number in range(books.sent)}
+    assert last == expected, f"last values lost: {[key for key in expected if last.get(key) != expected[key]]}"
+
+
 def check_transactions(books: TransactionalProducer, records: list[Read]) -> None:
     """Committed ones are complete, once and in order; aborted ones invisible; of those in doubt all or nothing."""
     found: dict[int, list[int]] = defaultdict(list)
@@ -96,15 +113,15 @@ def check_transactions(books: TransactionalProducer, records: list[Read]) -> Non
             f"{books.name}: {place} stands after {last[record.partition]} in partition {record.partition}"
         )
         last[record.partition] = place
-    for number, (outcome, count) in books.transactions.items():
-        indexes = sorted(found.pop(number, []))
+    for transaction, (outcome, count) in books.transactions.items():
+        indexes = sorted(found.pop(transaction, []))
         whole = indexes == list(range(count))
         if outcome is Outcome.COMMITTED:
-            assert whole, f"{books.name}: committed transaction {number} has {indexes} of {count} records"
+            assert whole, f"{books.name}: committed transaction {transaction} has {indexes} of {count} records"
         elif outcome is Outcome.ABORTED:
-            assert not indexes, f"{books.name}: aborted transaction {number} shows {indexes}"
+            assert not indexes, f"{books.name}: aborted transaction {transaction} shows {indexes}"
         else:
-            assert whole or not indexes, f"{books.name}: transaction {number} is torn: {indexes} of {count}"
+            assert whole or not indexes, f"{books.name}: transaction {transaction} is torn: {indexes} of {count}"
     assert not found, f"{books.name}: transactions that nobody began: {sorted(found)[:10]}"
 
 
@@ -120,16 +137,23 @@ def check_processed(records: list[Read], committed: dict[int, int]) -> None:
         assert offsets == expected, (
             f"source partition {partition} was processed up to {committed[partition]}, "
             f"missing {sorted(set(expected) - set(offsets))[:5]}, "
-            f"twice or out of order {[b for a, b in zip(offsets, offsets[1:], strict=False) if b <= a][:5]}, "
+            f"twice or out of order {[b for a, b in pairwise(offsets) if b <= a][:5]}, "
             f"too many {sorted(set(offsets) - set(expected))[:5]}"
         )
 
 
-def check_files(data: Path) -> int:
+def batches_of(data: Path, topic: str) -> Iterator[BatchHeader]:
+    for folder, (name, _) in iter_partition_folders(data):
+        for file in sorted(folder.glob("*.log")) if name == topic else ():
+            for _, header in iter_batches(file.read_bytes()):
+                yield header
+
+
+def check_files(data: Path, compacted: Collection[str] = ()) -> int:
     """Offsets without a gap and checksums that match, in every partition that is not compacted; batches seen."""
     batches = 0
     for folder, (topic, partition) in iter_partition_folders(data):
-        if topic.startswith("__"):
+        if topic.startswith("__") or topic in compacted:
             continue
         expected = None
         for file in sorted(folder.glob("*.log")):

@@ -1,8 +1,8 @@
 """Clients that keep books while the broker is being killed under them.
 
 Each runs in its thread until told to stop, and remembers what it tried and what it was promised; `verify.py` compares
-the books with what is in the topics afterwards. All are librdkafka, some ride over a restart (they retry by themselves),
-some give up and say that they do not know.
+the books with what is in the topics afterwards. All are librdkafka; some ride over a restart (they retry by
+themselves), some give up and say that they do not know.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _QUICK_TO_RETURN = {
     "retry.backoff.ms": 20,
     "retry.backoff.max.ms": 250,
     "socket.timeout.ms": 10_000,
-    # Re-bootstrapping (KIP-899) drops the only broker of this cluster when it dies; librdkafka 2.16 then waits for ever for
-    # the dropped one when it was the cached coordinator of a group. With any broker: seen as a TxnOffsetCommit never sent.
+    # Re-bootstrapping (KIP-899) drops the only broker of this cluster when it dies. librdkafka 2.16 then waits for ever
+    # for the dropped one if it was the cached coordinator of a group: a TxnOffsetCommit is never sent.
     "metadata.recovery.strategy": "none",
     "log_level": 0,
 }
@@ -153,6 +153,26 @@ class PlainProducer(Worker):
                 self.failure = self.failure or f"{self.name} lost record {number}: {error}"
 
         return delivered
+
+
+class TableProducer(PlainProducer):
+    """Keyed records for a compacted topic, idempotent: the last value of every key must be the last one sent."""
+
+    KEYS = 30
+
+    def __init__(self, name: str, bootstrap: str, seed: int, topic: str) -> None:
+        super().__init__(name, bootstrap, seed, topic, rides=True, idempotent=True)
+
+    def _send(self, producer: Producer) -> None:
+        number = self.sent
+        self.sent += 1
+        producer.produce(
+            self.topic,
+            f"{self.name}/{number}".encode() + b"." * 200,
+            key=b"%d" % (number % self.KEYS),
+            partition=number % PARTITIONS,
+            on_delivery=self._on_delivery(number),
+        )
 
 
 class TransactionalProducer(Worker):

@@ -31,10 +31,9 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         folder: str | None = request.config.getoption("--bootstrap-data")
         yield Cluster(bootstrap, Path(folder) if folder else None, is_caudal=False)
         return
-    # Quicker than a production broker where only patience is at stake. A new group still waits a moment for its first
-    # members: kafka-python may join before it knows the topic's partitions and then never notices (on Apache Kafka too).
+    # quicker than a production broker where only patience is at stake
     quick = {
-        "group_initial_rebalance_delay_ms": "300",
+        "group_initial_rebalance_delay_ms": "200",
         "transaction_abort_timed_out_transaction_cleanup_interval_ms": "500",
     }
     with caudal_broker(tmp_path_factory.mktemp("broker"), **quick) as started:

@@ -6,6 +6,7 @@ The broker is stopped first: as in Kafka, the index files of the active segment 
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ COMPLAINTS = (
     "invalid",
     "not sane",
 )
-BASE = 1_700_000_000_000
+BASE = int(time.time() - 3600) * 1000  # recent, so that retention leaves the records alone
 COUNT = 5000
 
 

@@ -38,8 +38,8 @@ def framed(body: bytes) -> bytes:
 class Raw:
     """One connection."""
 
-    def __init__(self, port: int, timeout: float = 10.0) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+    def __init__(self, port: int, timeout: float = 10.0, source: str = "127.0.0.1") -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout, (source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
 
@@ -112,9 +112,7 @@ class Raw:
             "assignments": [],
             "configs": [{"name": key, "value": value} for key, value in (configs or {}).items()],
         }
-        answer = self.request(
-            ApiKey.CREATE_TOPICS, 5, {"topics": [topic], "timeout": 10_000, "validate_only": False}
-        )
+        answer = self.request(ApiKey.CREATE_TOPICS, 5, {"topics": [topic], "timeout": 10_000, "validate_only": False})
         return ErrorCode(answer.topics[0].error_code)
 
     def produce(self, topic: str, batch: Batch | None, partition: int = 0, **options: Any) -> Any:

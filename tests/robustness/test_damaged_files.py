@@ -6,7 +6,6 @@ one sentence that says what to do.
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import subprocess
@@ -61,7 +60,8 @@ def expected() -> list[bytes]:
 
 def visible(client: Raw) -> list[bytes]:
     """What a read_committed consumer makes of the fetch answers: aborted transactions are filtered by the client."""
-    values, offset = [], 0
+    values: list[bytes] = []
+    offset = 0
     while True:
         answer = client.fetch("t", offset, committed=True)
         assert answer.error_code == ErrorCode.none
@@ -111,9 +111,17 @@ REBUILDABLE = [
 ]
 
 
+CASES = [
+    pytest.param(pattern, damage, id=f"{pattern} {damage.__name__}")
+    for pattern in REBUILDABLE
+    for damage in DAMAGES
+    # Most segments have no transaction index: one that is empty or gone looks like theirs, to Kafka too.
+    if not (pattern.endswith(".txnindex") and damage in (emptied, removed))
+]
+
+
 @pytest.mark.parametrize("clean", [True, False], ids=["after a clean stop", "after a crash"])
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-@pytest.mark.parametrize("pattern", REBUILDABLE)
+@pytest.mark.parametrize(("pattern", "damage"), CASES)
 def test_what_can_be_rebuilt_is(folder: Path, pattern: str, damage: Callable[[Path], None], clean: bool) -> None:
     paths = sorted(folder.glob(pattern))
     if not paths:
@@ -131,12 +139,20 @@ def test_what_can_be_rebuilt_is(folder: Path, pattern: str, damage: Callable[[Pa
         assert client.produce("t", batch_of(b"next")).base_offset == end
 
 
-@pytest.mark.parametrize("tail", [b"\0" * 5000, b"\0\0\0", os.urandom(300), b"half"], ids=["zeros", "3", "random", "half"])
-def test_a_torn_tail_is_cut_off(folder: Path, tail: bytes) -> None:
+TAILS = {
+    "zeros": b"\0" * 5000,
+    "three": b"\0\0\0",
+    "random": random.Random(3).randbytes(300),
+    "half a batch": b"",
+}
+
+
+@pytest.mark.parametrize("tail", TAILS)
+def test_a_torn_tail_is_cut_off(folder: Path, tail: str) -> None:
     (folder / CLEAN_SHUTDOWN).unlink()
     last = sorted((folder / "t-0").glob("*.log"))[-1]
     with last.open("ab") as file:
-        file.write(bytes(batch_of(b"x" * 500))[:200] if tail == b"half" else tail)
+        file.write(TAILS[tail] or bytes(batch_of(b"x" * 500))[:200])
     with embedded_broker(data=folder) as broker, Raw(broker.port) as client:
         assert values_in(client, "t") == expected()
         end = client.fetch("t").high_watermark

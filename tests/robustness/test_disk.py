@@ -40,7 +40,7 @@ def values_in(client: Raw, topic: str) -> list[bytes]:
         for position, header in iter_batches(answer.records):
             for record in records(answer.records, position, header):
                 if record.offset >= offset and not header.is_control:
-                    found.append((record.value or b"").rstrip(b"."))
+                    found += [(record.value or b"").rstrip(b".")]
             offset = header.last_offset + 1
 
 
@@ -85,7 +85,7 @@ class TestFullDisk:
         with Raw(small.port) as client:
             client.create_topic("t")
             assert commit_offset(client, "t", 1) == ErrorCode.none
-            acknowledged = self.fill(client)
+            acknowledged = self.fill(client, disk / "ballast")
             assert values_in(client, "t") == acknowledged
             # whatever else wants to write says so, and nothing dies of it
             for number in range(3):
@@ -110,7 +110,7 @@ class TestFullDisk:
         """Recovery itself wants to write; it must either start and serve, or say in a sentence why it cannot."""
         with Raw(small.port) as client:
             client.create_topic("t")
-            acknowledged = self.fill(client)
+            acknowledged = self.fill(client, disk / "ballast")
         small.kill()
         small.spawn()
         try:
@@ -126,7 +126,7 @@ class TestFullDisk:
     def test_stopped_while_full(self, disk: Path, small: BrokerProcess) -> None:
         with Raw(small.port) as client:
             client.create_topic("t")
-            acknowledged = self.fill(client)
+            acknowledged = self.fill(client, disk / "ballast")
         small.stop()
         assert "Traceback" not in small.said(), small.said()[-3000:]
         (disk / "ballast").unlink()
@@ -134,9 +134,8 @@ class TestFullDisk:
         with Raw(small.port) as client:
             assert values_in(client, "t") == acknowledged
 
-    def fill(self, client: Raw) -> list[bytes]:
+    def fill(self, client: Raw, ballast: Path) -> list[bytes]:
         """Writes until the broker refuses; what it has acknowledged by then."""
-        ballast = self.ballast_beside(client)
         with ballast.open("wb") as file:
             file.write(b"\0" * (3 << 20))
         acknowledged: list[bytes] = []
@@ -158,13 +157,6 @@ class TestFullDisk:
         assert client.produce("t", batch_of(b"." * 20_000)).error_code == STORAGE_ERROR
         assert acknowledged
         return acknowledged
-
-    @pytest.fixture(autouse=True)
-    def place(self, disk: Path) -> None:
-        self.disk = disk
-
-    def ballast_beside(self, _: Raw) -> Path:
-        return self.disk / "ballast"
 
     def produce_when_possible(self, client: Raw, value: bytes) -> Any:
         deadline = time.monotonic() + 10
@@ -208,6 +200,28 @@ def test_short_and_failing_writes(monkeypatch: pytest.MonkeyPatch) -> None:
         with Raw(broker.port) as again:
             assert values_in(again, "t") == acknowledged
             assert again.produce("t", batch_of(b"end")).base_offset == len(acknowledged)
+
+
+def test_a_sync_that_fails_is_no_acknowledgement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """EIO from fsync: nobody knows what is on the disk, so the partition goes offline and the producer hears it."""
+    broken = [False]
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if broken[0] and os.readlink(f"/proc/self/fd/{descriptor}").endswith(".log"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with embedded_broker() as broker, Raw(broker.port) as client:
+        client.create_topic("t", {"flush.messages": "1"})
+        client.create_topic("other")
+        assert client.produce("t", batch_of(b"a")).error_code == ErrorCode.none
+        broken[0] = True
+        assert client.produce("t", batch_of(b"b")).error_code == STORAGE_ERROR
+        assert client.produce("t", batch_of(b"c")).error_code == STORAGE_ERROR
+        assert client.produce("other", batch_of(b"d")).error_code == ErrorCode.none
+        broken[0] = False
 
 
 def test_a_deleted_partition_folder_takes_only_that_partition_down(

@@ -11,6 +11,7 @@ import pytest
 from caudal.broker.errors import ErrorCode
 from caudal.broker.wire.api_keys import ApiKey
 from caudal.broker.wire.batch import HEADER_SIZE, Record, build_batch, seal
+from tests.chaos.process import BrokerProcess
 
 from .conftest import new_topic
 from .raw import Batch, Raw, batch_of
@@ -107,13 +108,27 @@ def test_compressed_rubbish_where_the_broker_must_look_inside(client: Raw, codec
     assert client.produce(topic, batch).error_code == ErrorCode.corrupt_message
 
 
-def test_a_small_batch_that_opens_to_a_huge_one(client: Raw) -> None:
-    """A compression bomb on a topic whose batches are opened; the fixture looks at the broker's memory afterwards."""
-    topic = new_topic(client)(cleanup_policy="compact")
-    bomb = build_batch([Record(0, int(time.time() * 1000), b"key", bytes(200 << 20))], codec=4)
-    assert len(bomb) < 1 << 20
-    answer = client.produce(topic, bomb)
-    assert answer.error_code in (ErrorCode.none, ErrorCode.invalid_record, ErrorCode.message_too_large)
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_a_small_batch_that_opens_to_a_huge_one(broker: BrokerProcess, client: Raw, codec: int) -> None:
+    """A compression bomb, where the broker opens batches: on a compacted topic, and when it looks for a timestamp."""
+    bomb = bomb_of(codec)
+    assert len(bomb) < 10 << 20
+    assert client.produce(new_topic(client)(cleanup_policy="compact"), bomb).error_code in (
+        ErrorCode.invalid_record,
+        ErrorCode.message_too_large,
+    )
+    topic = new_topic(client)(max_message_bytes=str(20 << 20))
+    assert client.produce(topic, bomb).error_code == ErrorCode.none  # opaque here, as every batch
+    question = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": int(time.time() * 1000) - 60_000}
+    topics = [{"name": topic, "partitions": [question]}]
+    client.request(ApiKey.LIST_OFFSETS, 4, {"replica_id": -1, "isolation_level": 0, "topics": topics})
+    assert broker.peak_bytes() < 600 << 20
+
+
+def bomb_of(codec: int) -> bytearray:
+    """A batch of one record of 150 MB of zeros."""
+    now = int(time.time() * 1000)
+    return build_batch([Record(0, now, b"key", bytes(150 << 20))], codec=codec)
 
 
 @pytest.mark.parametrize("acks", [2, -2, 32767])

@@ -110,8 +110,6 @@ class RawTransactions:
             if header.is_control:
                 hidden.discard(header.producer_id)
             elif not (header.is_transactional and header.producer_id in hidden):
-                values += [
-                    (record.value or b"").rstrip(b".") for record in records(answer.records, position, header)
-                ]
+                values += [(record.value or b"").rstrip(b".") for record in records(answer.records, position, header)]
             offset = header.last_offset + 1
         return values, offset

@@ -48,6 +48,12 @@ def test_every_file_of_the_map_exists() -> None:
     assert not gone, f"remove from ARCHITECTURE.md: {sorted(gone)}"
 
 
+def test_links_between_the_pages_lead_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())]
+    assert not [f"{page.name}: {link}" for page, link in links if not (page.parent / link).exists()]
+
+
 def test_names_say_what_a_file_is_for() -> None:
     assert not [path for path in SOURCE.rglob("*.py") if path.stem in EMPTY_NAMES]
 

@@ -74,6 +74,8 @@ class Session:
 
     server: Server
     scale: float = 1.0
+    new_server: Callable[[], Server] | None = None
+    _companions: list[Session] = field(default_factory=list)
     _clients: list[Client] = field(default_factory=list)
     _topics: list[str] = field(default_factory=list)
 
@@ -111,6 +113,10 @@ class Session:
     def topic(self, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
         return self.topics(1, partitions, configs)[0]
 
+    @property
+    def first_topic(self) -> str:
+        return self._topics[0]
+
     def take_topics(self) -> list[str]:
         """The topics made so far, which the runner deletes."""
         taken, self._topics = self._topics, []
@@ -124,9 +130,34 @@ class Session:
         yield spent
         spent.append(self.server.cpu_seconds() - before)
 
+    def companion(self) -> Session:
+        """A second server of the same kind, not started yet, to compare two states of it; only in a case with its own
+        server.
+        """
+        if self.new_server is None:
+            raise ValueError("only a case with its own server can have a second one")
+        self._companions.append(Session(self.new_server(), self.scale))
+        return self._companions[-1]
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """The server goes on inside the block and is paused after it."""
+        self.server.resume()
+        try:
+            yield
+        finally:
+            self.server.pause()
+
     def close_clients(self) -> None:
         while self._clients:
             self._clients.pop().close()
+
+    def close(self) -> None:
+        """Ends the clients and the servers, those of companions included, and removes their folders."""
+        while self._companions:
+            self._companions.pop().close()
+        self.close_clients()
+        self.server.remove()
 
 
 @dataclass(frozen=True, slots=True)

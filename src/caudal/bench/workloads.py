@@ -9,6 +9,7 @@ CPU or memory: that is seen from outside, in servers.py.
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 import threading
@@ -97,21 +98,17 @@ def bulk_producer(port: int, acks: str, deliveries: Deliveries, **settings: Any)
     return Producer({**config, "delivery.report.only.error": True})
 
 
-def produce_bulk(producer: Producer, topics: Sequence[str], count: int, messages: Sequence[dict[str, Any]]) -> None:
-    """Hands over `count` messages as fast as the client's queue takes them, the topics in turn."""
-    sent = turn = 0
+def produce_bulk(producer: Producer, topic: str, count: int, messages: Sequence[dict[str, Any]]) -> None:
+    """Hands over the first `count` of the messages, waiting while the client's queue is full."""
+    left = list(messages[:count])
     last_progress = time.monotonic()
-    chunk = list(messages)
-    while sent < count:
-        if count - sent < len(chunk):
-            chunk = chunk[: count - sent]
-        # What does not fit is not queued: librdkafka's queue fills from the front, so counting is enough.
-        queued = producer.produce_batch(topics[turn % len(topics)], chunk)
-        turn += 1
-        sent += queued
+    while left:
+        queued = producer.produce_batch(topic, left)
+        # The queue fills from the front: what was not taken is the end of the list.
+        left = left[queued:]
         if queued:
             last_progress = time.monotonic()
-        if queued < len(chunk):
+        if left:
             producer.poll(0.005)
             if time.monotonic() - last_progress > STALL_TIMEOUT:
                 raise WorkloadError(f"no message was acknowledged for {STALL_TIMEOUT:.0f} s")
@@ -119,33 +116,38 @@ def produce_bulk(producer: Producer, topics: Sequence[str], count: int, messages
 
 @workload
 def produce(
-    port: int, topics: list[str], count: int, size: int, acks: str = "all", keys: int = 0, connect_first: bool = True
+    port: int, topics: list[str], count: int, size: int, acks: str = "all", keys: int = 0, turn: int = BATCH
 ) -> dict[str, Any]:
-    """`count` messages of `size` bytes as fast as they go, until all are acknowledged. With `keys`, keyed by that
-    many keys in turn.
+    """`count` messages of `size` bytes as fast as they go, until all are acknowledged.
+
+    With `keys`, keyed by that many keys in turn; with several topics, each in turn gets `turn` messages.
     """
     deliveries = Deliveries()
     producer = bulk_producer(port, acks, deliveries)
-    messages: list[dict[str, Any]] = [{"value": value} for value in payloads(size)]
-    if keys:
-        values = payloads(size)
-        messages = [{"key": f"key-{number:07}", "value": values[number % BATCH]} for number in range(min(keys, count))]
-    if connect_first:  # neither the connection nor the first look at the metadata is part of throughput
-        producer.list_topics(topics[0], ADMIN_TIMEOUT)
-        produce_bulk(producer, topics[:1], 1, messages)
-        deliveries.check(producer.flush(STALL_TIMEOUT))
-    begin = time.perf_counter()
-    if keys:
-        for start in range(0, count, len(messages)):
-            for offset in range(0, min(len(messages), count - start), BATCH):
-                part = messages[offset : min(offset + BATCH, count - start)]
-                produce_bulk(producer, topics, len(part), part)
-    else:
-        produce_bulk(producer, topics, count, messages)
+    # Neither the connection nor the first look at the metadata is part of throughput.
+    producer.list_topics(topics[0], ADMIN_TIMEOUT)
+    chunks = message_chunks(size, keys, turn)
+    produce_bulk(producer, topics[0], 1, chunks[0])
+    deliveries.check(producer.flush(STALL_TIMEOUT))
+    sent, begin = 0, time.perf_counter()
+    for chunk, topic in zip(itertools.cycle(chunks), itertools.cycle(topics), strict=False):
+        if sent >= count:
+            break
+        produce_bulk(producer, topic, min(len(chunk), count - sent), chunk)
+        sent += len(chunk)
     outstanding = producer.flush(STALL_TIMEOUT)
     seconds = time.perf_counter() - begin
     deliveries.check(outstanding)
     return {"seconds": seconds, "per_second": count / seconds, "mb": count * size / 1e6}
+
+
+def message_chunks(size: int, keys: int, chunk: int) -> list[list[dict[str, Any]]]:
+    """What is sent over and over: one chunk without keys, or as many as it takes to hold every key once."""
+    values = payloads(size)
+    if not keys:
+        return [[{"value": value} for value in values[:chunk]]]
+    messages = [{"key": f"key-{number:07}", "value": values[number % BATCH]} for number in range(keys)]
+    return [messages[start : start + chunk] for start in range(0, keys, chunk)]
 
 
 @workload
@@ -195,10 +197,19 @@ def paced_produce(
     producer = Producer(client_config(port, acks=acks, on_delivery=delivered, **{"linger.ms": 0}))
     producer.list_topics(topic, ADMIN_TIMEOUT)
     values = payloads(size)
-    pace = Pace(rate, seconds, stop)
-    for number in pace:
+    finished = threading.Event()
+
+    # The latency is taken when the report is handed out, so somebody must always be waiting for one.
+    def serve_reports() -> None:
+        while not finished.is_set():
+            producer.poll(0.1)
+
+    reports = threading.Thread(target=serve_reports, daemon=True)
+    reports.start()
+    for number in Pace(rate, seconds, stop):
         producer.produce(topic, values[number % BATCH])
-        producer.poll(0)
+    finished.set()
+    reports.join()
     outstanding = producer.flush(STALL_TIMEOUT)
     deliveries.check(outstanding)
     return latency_figures(latencies[min(rate, len(latencies) // 5) :])

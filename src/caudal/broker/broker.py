@@ -27,6 +27,7 @@ from caudal.broker.coordinators.transaction_coordinator import TransactionCoordi
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.faults import Faults
 from caudal.broker.fetch_sessions import FetchSessions
+from caudal.broker.log.checkpoints import write_partition_metadata
 from caudal.broker.log.config import LogConfig, StoreConfig
 from caudal.broker.log.store import LogStore, take_lock
 from caudal.broker.metrics import Metrics
@@ -117,6 +118,7 @@ class Broker:
             self.logs.high_watermark_of = self._high_watermark_of
             self.logs.last_stable_offset_of = self._last_stable_offset_of
             self.metadata.subscribe(self._on_change)
+            self.metadata.prepare = self._make_logs
             self.server = Server(self)
             await self._listen()
         except BaseException:
@@ -198,7 +200,10 @@ class Broker:
         config = self.config.log_config(topic.configs)
         for info in topic.partitions[len(partitions) :]:
             log_ = self.logs.logs.get((topic.name, info.index))
-            if log_ is not None and self.logs.topic_id(topic.name, info.index) not in (None, topic.topic_id):
+            found = self.logs.topic_id(topic.name, info.index)
+            if log_ is not None and found is None:
+                write_partition_metadata(log_.folder, topic.topic_id)  # lost with the power: it is not synced
+            elif log_ is not None and found != topic.topic_id:
                 # A crash came between the deletion of an earlier topic of this name and that of its files.
                 log.warning("%s-%d held the records of a deleted topic of this name", topic.name, info.index)
                 self.logs.delete(topic.name, info.index)
@@ -206,6 +211,23 @@ class Broker:
             if log_ is None:
                 log_ = self.logs.create(topic.name, info.index, topic.topic_id, config)
             partitions.append(Partition(topic.name, info.index, topic.topic_id, log_, info.leader_epoch))
+
+    async def _make_logs(self, topic: TopicInfo) -> None:
+        """Makes the logs of a topic that is about to be announced, in a thread: each costs several writes."""
+        known = set(self.logs.logs)
+        missing = [info.index for info in topic.partitions if (topic.name, info.index) not in known]
+        config = self.config.log_config(topic.configs)
+
+        def make() -> None:
+            for index in missing:
+                self.logs.create(topic.name, index, topic.topic_id, config)
+
+        try:
+            await self.run_blocking(make)
+        except OSError as error:
+            for index in missing:
+                self.logs.delete(topic.name, index)
+            raise KafkaError(ErrorCode.kafka_storage_error, f"{topic.name}: {error.strerror}") from error
 
     def _on_change(self, change: MetadataChange) -> None:
         topic = change.topic

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from time import time
 from typing import NamedTuple, Protocol
 from uuid import UUID
@@ -42,6 +43,10 @@ _INT64 = struct.Struct(">q")
 _INT32 = struct.Struct(">i")
 _INT16 = struct.Struct(">h")
 _LOAD_CHUNK = 1 << 20
+
+# The logs that the request under way wrote the coordinators' records to and that flush.messages wants on the disk
+# before it is answered. The server looks at it; Produce has its own way.
+UNSYNCED: ContextVar[set[Log] | None] = ContextVar("unsynced", default=None)
 
 
 class Appended(NamedTuple):
@@ -175,7 +180,7 @@ class Partition:
             producer_epoch=producer_epoch,
             transactional=transactional,
         )
-        return self._write(memoryview(batch), read_header(batch), -1)
+        return self._write_own(batch)
 
     def append_marker(
         self,
@@ -193,7 +198,13 @@ class Partition:
         self.log.producers.check_marker(
             producer_id, producer_epoch, coordinator_epoch, transaction_version=transaction_version
         )
-        return self._write(memoryview(batch), read_header(batch), -1)
+        return self._write_own(batch)
+
+    def _write_own(self, batch: bytearray) -> Appended:
+        appended = self._write(memoryview(batch), read_header(batch), -1)
+        if self.log.flush_due and (unsynced := UNSYNCED.get()) is not None:
+            unsynced.add(self.log)
+        return appended
 
     def _write(self, data: memoryview, header: BatchHeader, append_time: int) -> Appended:
         log = self.log

@@ -18,19 +18,22 @@ import logging
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from caudal.broker import router
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.logs import Quiet
+from caudal.broker.partition import UNSYNCED
 from caudal.broker.router import APIS, RequestContext
 from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
+from caudal.broker.wire.varints import skip_tagged_fields
 
 if TYPE_CHECKING:
     from caudal.broker.broker import Broker
+    from caudal.broker.log.log import Log
 
 log = logging.getLogger("caudal.broker.server")
 quiet = Quiet(log)  # for what a client can cause at will
@@ -195,7 +198,7 @@ class Connection(asyncio.BufferedProtocol):
                 self.unsupported(api_key, version, correlation_id)
                 return
             if messages.is_flexible(api_key, version):
-                body = self.skip_tags(body, end)
+                body = skip_tagged_fields(self.buffer, body, end)
             if body > end:
                 raise messages.Malformed("the header is longer than the request")
         except (ValueError, IndexError, struct.error) as error:
@@ -240,7 +243,8 @@ class Connection(asyncio.BufferedProtocol):
 
     async def finish(self, context: RequestContext, handler: Any, request: Any, size: int) -> None:
         try:
-            response = router.encode(context.api_key, context.version, await handler(request, context))
+            answer = await self.synced(handler(request, context))
+            response = router.encode(context.api_key, context.version, answer)
         except KafkaError as error:
             self.respond_error(context, error)
         except Exception as error:  # as in run()
@@ -251,12 +255,21 @@ class Connection(asyncio.BufferedProtocol):
 
     async def finish_raw(self, context: RequestContext, waiting: Any, size: int = 0) -> None:
         try:
-            answer = await waiting
+            answer = await self.synced(waiting)
         except Exception as error:  # as in run()
             self.respond_error(context, router.unexpected(context.api_key, error))
         else:
             self.respond(context, answer, size)
         self.resume()
+
+    async def synced(self, waiting: Awaitable[Any]) -> Any:
+        """What the handler says, once the records it wrote to internal topics are as durable as flush.messages asks."""
+        unsynced: set[Log] = set()
+        UNSYNCED.set(unsynced)
+        answer = await waiting
+        for written in unsynced:
+            await self.broker.logs.flush(written)
+        return answer
 
     def resume(self) -> None:
         """The request under way has been answered: go on with the next."""
@@ -317,35 +330,12 @@ class Connection(asyncio.BufferedProtocol):
         self.closing = True
         self.transport.close()
 
-    def skip_tags(self, position: int, end: int) -> int:
-        """The position behind the tagged fields of a request header."""
-        count, position = _read_uvarint(self.buffer, position, end)
-        for _ in range(count):
-            _, position = _read_uvarint(self.buffer, position, end)
-            size, position = _read_uvarint(self.buffer, position, end)
-            position += size
-            if position > end:
-                raise messages.Malformed("a tagged field of the header is longer than the request")
-        return position
-
     def shrink(self) -> None:
         """Gives back a large receive buffer that has not been needed for a while."""
         if len(self.buffer) > SMALL_BUFFER and self.start == self.end and not self.busy:
             self.buffer = bytearray(SMALL_BUFFER)
             self.view = memoryview(self.buffer)
             self.start = self.end = 0
-
-
-def _read_uvarint(buffer: bytearray, position: int, end: int) -> tuple[int, int]:
-    value = shift = 0
-    while position < end and shift < 35:
-        byte = buffer[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise messages.Malformed("a variable-length integer does not end")
 
 
 class Server:

@@ -182,12 +182,17 @@ async def _run(options: argparse.Namespace, properties: dict[str, str], started:
 
 
 async def _start(broker: Broker, properties: dict[str, str]) -> None:
+    from caudal.broker.config import ConfigError
+    from caudal.broker.controller.journal import JournalDamaged
     from caudal.broker.log.store import FolderInUse
 
     try:
         await broker.start()
+    except (ConfigError, JournalDamaged) as error:
+        # What is in the folder, not what is on the command line: it is told in a sentence that says what to do.
+        raise CliError(str(error).rstrip(".")) from None
     except FolderInUse as error:
-        raise CliError(f"{error}; stop that one, or give another folder with --data") from None
+        raise CliError(f"{error} with --data") from None
     except OSError as error:
         raise _start_failure(error, properties) from error
 

@@ -221,6 +221,22 @@ def explain(error: KafkaError, bootstrap: str) -> str:
     return known.get(code) or _sentence(error.str())
 
 
+class StopRequest:
+    """Set by the first Ctrl-C or SIGTERM, for loops that end by themselves: an exception out of nowhere could strike
+    inside a client's callback or between showing a record and noting its offset. The second one interrupts."""
+
+    def __init__(self) -> None:
+        self.made = False
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        if self.made:
+            raise KeyboardInterrupt
+        self.made = True
+
+
 def sigterm_is_ctrl_c() -> None:
     """Let SIGTERM end a long command as Ctrl-C does: records are flushed, groups left, transactions aborted."""
     if threading.current_thread() is threading.main_thread():

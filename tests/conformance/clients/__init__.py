@@ -111,6 +111,9 @@ class Consumer(Closing):
     @abstractmethod
     def committed(self, partition: TopicPartition) -> int | None: ...
 
+    def nudge(self) -> None:
+        """Helps a client over a bug of its own; does nothing for the others."""
+
     def take(self, count: int, seconds: float = 20) -> list[Message]:
         """Exactly ``count`` messages, or fails saying what came."""
         taken: list[Message] = []

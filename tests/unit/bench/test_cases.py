@@ -11,7 +11,7 @@ import pytest
 from caudal.bench.broker import BenchError, Options, chosen_cases, command_line, main
 from caudal.bench.case import all_cases, case
 from caudal.bench.cases.background import drop_page_cache, is_compacted
-from caudal.bench.workloads import Pace, WorkloadError, percentile
+from caudal.bench.workloads import Pace, WorkloadError, message_chunks, percentile
 
 # What the issue asks for by name; a case that gets lost would otherwise only make the table shorter.
 ASKED_FOR = {
@@ -87,3 +87,10 @@ def test_dropping_the_page_cache_keeps_the_bytes(tmp_path: Path) -> None:
     except Exception as error:
         pytest.skip(str(error))
     assert (tmp_path / "00000000000000000000.log").read_bytes() == data
+
+
+def test_keyed_chunks_hold_every_key_once_and_plain_ones_are_as_long_as_asked() -> None:
+    chunks = message_chunks(size=10, keys=2500, chunk=1000)
+    assert [len(chunk) for chunk in chunks] == [1000, 1000, 500]
+    assert len({message["key"] for chunk in chunks for message in chunk}) == 2500
+    assert [len(chunk) for chunk in message_chunks(size=10, keys=0, chunk=200)] == [200]

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import psutil
 import pytest
+from rich.progress import Progress
 
 from caudal.bench import broker, servers
 from caudal.bench.case import Case, Figure, Session, Values
 from caudal.bench.results import CAUDAL
 
 
+def processes_on(folder: Path) -> list[psutil.Process]:
+    """What still runs of this test's servers; other tests of the session may have theirs."""
+    left = []
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # gone, or dead and not yet collected
+            if any(str(folder) in word for word in child.cmdline()):
+                left.append(child)
+    return left
+
+
 def test_a_quick_run_of_caudal_alone_measures_and_leaves_nothing_behind(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--quick", "--alone", "--json", "--data", str(tmp_path), "--only", "latency", "--only", "footprint"]
-    status = broker.main([*arguments, "--only", "throughput-100b-4p-acks-all"])
+    cases = ["latency", "footprint", "compaction", "throughput-100b-4p-acks-all"]
+    chosen = [word for case in cases for word in ("--only", case)]
+    status = broker.main(["--quick", "--alone", "--json", "--data", str(tmp_path), *chosen])
     document = json.loads(capsys.readouterr().out)
     assert (status, document["failures"]) == (0, [])
     assert all(row["caudal"] is not None and row["ratio"] is None for row in document["rows"])
-    assert {row["case"] for row in document["rows"]} == {"latency", "footprint", "throughput-100b-4p-acks-all"}
+    assert {row["case"] for row in document["rows"]} == set(cases)
     assert list(tmp_path.iterdir()) == []
-    assert [child for child in psutil.Process().children(recursive=True) if "caudal.cli.main" in child.cmdline()] == []
+    assert processes_on(tmp_path) == []
+
+
+def test_even_a_run_of_long_cases_alone_is_warmed_up(tmp_path: Path) -> None:
+    def warm_up(only: str) -> list[str]:
+        run = broker.Run(broker.Options(alone=True), broker.chosen_cases([only]), tmp_path, Progress())
+        return [case.name for case in run.warm_up_cases()]
+
+    assert sorted(warm_up("cold-read")) == sorted(broker.WARM_UP_CASES)
+    assert warm_up("latency") == ["latency"]
+    assert warm_up("footprint") == []
 
 
 @pytest.mark.java

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from time import time
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -140,7 +141,7 @@ def test_a_codec_nobody_knows_is_refused_where_records_are_opened(partition: Par
 
 
 def test_a_retried_batch_is_answered_with_its_first_offset_and_not_written_again(partition: Partition) -> None:
-    options = {"producer_id": 5, "producer_epoch": 0}
+    options: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0}
     partition.append(memoryview(batch(b"a", b"b", base_sequence=0, **options)))
     partition.append(memoryview(batch(b"c", base_sequence=2, **options)))
     assert partition.append(memoryview(batch(b"a", b"b", base_sequence=0, **options))).base_offset == 0

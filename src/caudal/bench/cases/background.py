@@ -82,8 +82,8 @@ def is_compacted(folder: Path, expected: float) -> bool:
 def cold_read(session: Session) -> Values:
     topic, count = session.topic(), session.count(MESSAGES)
     session.run("produce", topics=[topic], count=count, size=SIZE)
-    producer = session.begin("paced_produce", 1, topic=session.topic(), rate=RATE, seconds=300)
     drop_page_cache(session.server.partition_folder(topic))
+    producer = session.begin("paced_produce", 1, topic=session.topic(), rate=RATE, seconds=300)
     time.sleep(1.5)  # the producer's first second is not counted
     read = session.run("consume", topic=topic, partitions=1, count=count)
     return {"p99": producer.finish()["p99_ms"], "rate": read["mb"] / read["seconds"]}

@@ -21,6 +21,7 @@ from caudal.broker.log.log import Log
 from caudal.broker.partition import Appended
 from caudal.broker.router import RequestContext, handles
 from caudal.broker.server import NO_RESPONSE
+from caudal.broker.wire import codecs
 from caudal.broker.wire import produce as wire
 from caudal.broker.wire.api_keys import ApiKey
 from caudal.broker.wire.batch import HEADER_SIZE, read_header
@@ -28,6 +29,7 @@ from caudal.broker.wire.batch import HEADER_SIZE, read_header
 if TYPE_CHECKING:
     from caudal.broker.broker import Broker
 
+FIRST_WITH_ZSTD = 7
 _NONE = ErrorCode.none
 Refused = dict[tuple[str | None, int], ErrorCode]
 Results = list[tuple[str | UUID, list[wire.PartitionResult]]]
@@ -122,6 +124,8 @@ def _append(
     records = view[data.start : data.stop]
     if len(records) >= HEADER_SIZE:
         header = read_header(records)
+        if header.codec == codecs.ZSTD and ctx.version < FIRST_WITH_ZSTD:
+            raise KafkaError(ErrorCode.unsupported_compression_type, "zstd needs Produce version 7 or later")
         if header.is_transactional and not (
             request.transactional_id is not None
             and broker.transactions.is_ongoing(

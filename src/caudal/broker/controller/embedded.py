@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -53,8 +53,13 @@ class EmbeddedMetadata:
         self._next_producer_id = 0
         self._collisions: dict[str, str] = {}
         self._subscribers: list[Callable[[MetadataChange], None]] = []
+        # Makes what a topic needs on the disk before it is announced, so that subscribers need not wait for the disk.
+        self.prepare: Callable[[TopicInfo], Awaitable[None]] = self._nothing_to_prepare
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
         self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def _nothing_to_prepare(self, topic: TopicInfo) -> None:
+        """Without a broker around it there are no logs to make."""
 
     def subscribe(self, callback: Callable[[MetadataChange], None]) -> None:
         self._subscribers.append(callback)
@@ -101,6 +106,7 @@ class EmbeddedMetadata:
                 self._check_topic_configs(configs)
                 topic = self._topic(name, uuid4(), count, configs)
                 if not validate_only:
+                    await self.prepare(topic)
                     await self._change(_topic_record(topic))
                     topic = self.topics[name]
                     await self._tell_created(topic)
@@ -131,6 +137,7 @@ class EmbeddedMetadata:
                 if validate_only:
                     return self._topic(name, topic.topic_id, total, topic.configs)
                 first = len(topic.partitions)
+                await self.prepare(self._topic(name, topic.topic_id, total, topic.configs))
                 await self._change({"type": "partitions", "name": name, "total": total})
                 self._tell(MetadataChange(ChangeKind.PARTITIONS_ADDED, self.topics[name], first))
                 return self.topics[name]

@@ -1,1 +1,1 @@
-"""The coordinators of the broker: consumer groups and transactions, each a state machine whose truth is an internal topic."""
+"""The coordinators: consumer groups and transactions, each a state machine whose truth is an internal topic."""

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from caudal.broker.log.checkpoints import replace_file
+
 _ENTRY = struct.Struct(">hqqqq")
 ENTRY_SIZE = _ENTRY.size  # 34
 _VERSION = 0
@@ -51,15 +53,6 @@ def read(path: str) -> list[AbortedTransaction]:
         return []
 
 
-def append(path: str, entry: AbortedTransaction) -> None:
-    """Adds one entry in one write: an abort is rare enough to open the file each time."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    try:
-        os.write(descriptor, encode([entry]))
-    finally:
-        os.close(descriptor)
-
-
 def write(path: str, entries: list[AbortedTransaction]) -> None:
     """Replaces the file; without entries there is none."""
     if not entries:
@@ -68,5 +61,4 @@ def write(path: str, entries: list[AbortedTransaction]) -> None:
         except FileNotFoundError:
             pass
         return
-    with open(path, "wb") as file:
-        file.write(encode(entries))
+    replace_file(path, encode(entries), sync_name=False)

@@ -33,8 +33,8 @@ class CorruptCheckpoint(ValueError):
     """The file does not have the published shape."""
 
 
-def replace_file(path: str | Path, data: bytes, *, sync: bool = True) -> None:
-    """After a crash the file holds the old content or the new, never a part (given `sync`)."""
+def replace_file(path: str | Path, data: bytes, *, sync: bool = True, sync_name: bool = True) -> None:
+    """After a crash the file holds the old content or the new, never a part; given `sync_name`, the new."""
     temporary = f"{path}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     try:
@@ -44,7 +44,7 @@ def replace_file(path: str | Path, data: bytes, *, sync: bool = True) -> None:
     finally:
         os.close(descriptor)
     os.replace(temporary, path)
-    if sync:
+    if sync and sync_name:
         sync_folder(os.path.dirname(path))
 
 

@@ -12,10 +12,12 @@ It reads whole segments and writes `.cleaned` files; putting them in place is th
 
 from __future__ import annotations
 
+import ctypes
 import heapq
 import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -61,6 +63,7 @@ _DIGEST_SIZE = 16
 _BYTES_PER_KEY = 150  # a dict entry with its bytes and its int, measured
 _WRITE_BYTES = 1 << 20
 _SYNC_BYTES = 16 << 20  # dirty pages are written back in small portions: a burst would stall the broker's appends
+_PR_SET_PDEATHSIG = 1
 _NICENESS = 15
 
 
@@ -410,14 +413,23 @@ def digest_of(key: bytes) -> bytes:
     return key if len(key) < _DIGEST_SIZE else md5(key, usedforsecurity=False).digest()
 
 
+def _die_with_the_broker() -> None:
+    """A broker that was killed may be started again at once: two cleaners must never write the same files."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def main() -> None:
+    _die_with_the_broker()
     os.nice(_NICENESS)
     for line in sys.stdin:
         try:
             answer = Job(json.loads(line)).run()
         except Exception as error:  # whatever it is, the broker must hear of it
             answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+        try:
+            print(json.dumps(answer), flush=True)
+        except BrokenPipeError:
+            os._exit(1)  # nobody is left to tell
 
 
 if __name__ == "__main__":

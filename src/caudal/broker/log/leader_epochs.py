@@ -85,12 +85,14 @@ class LeaderEpochs:
         self._entries = entries
         self._changed = True
 
-    def persist(self) -> None:
-        """Writes the file if there is something new to say. Blocking."""
-        if self._changed:
-            self._changed = False
-            lines = (f"{epoch} {start}" for epoch, start in self._entries)
-            replace_file(os.path.join(self._folder, FILE_NAME), encode_lines(lines))
+    def persist(self) -> bool:
+        """Writes the file if there is news; whether there was. The caller syncs the folder. Blocking."""
+        if not self._changed:
+            return False
+        self._changed = False
+        lines = (f"{epoch} {start}" for epoch, start in self._entries)
+        replace_file(os.path.join(self._folder, FILE_NAME), encode_lines(lines), sync_name=False)
+        return True
 
     def load(self) -> None:
         path = os.path.join(self._folder, FILE_NAME)

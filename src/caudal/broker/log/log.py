@@ -22,11 +22,12 @@ from caudal.broker.log import checkpoints, producer_state, recovery, retention
 from caudal.broker.log.config import FOREVER, LogConfig
 from caudal.broker.log.indexes import MAX_RELATIVE_OFFSET, OFFSET_ENTRY, TIME_ENTRY
 from caudal.broker.log.reader import LogReader, floor
-from caudal.broker.log.segment import CLEANED, DELETED, FILE_KINDS, SWAP, ScannedBatch, Segment
+from caudal.broker.log.segment import CLEANED, COLD, DELETED, FILE_KINDS, SWAP, ScannedBatch, Segment
 from caudal.broker.wire.batch import CONTROL, LENGTH_OVERHEAD, BatchHeader
 
 logger = logging.getLogger(__name__)
 
+_snapshot_lock = threading.Lock()
 # What tells that the files are gone or the device is broken, as opposed to full.
 _FATAL = {errno.ENOENT, errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.EBADF}
 
@@ -38,12 +39,14 @@ class Log(LogReader):
         "_flush_at",
         "_flush_lock",
         "_folder_changed",
+        "_folder_is_new",
         "_index_interval",
         "_latest_epoch",
         "_pending",
         "_roll_bytes",
         "_roll_offset",
         "_roll_timestamp",
+        "_snapshots",
         "doomed",
         "epochs",
         "folder",
@@ -67,7 +70,9 @@ class Log(LogReader):
         self.last_flush_ms = 0
         self._latest_epoch = loaded.epochs.latest
         self._pending: set[Segment] = set()  # rolled, not yet flushed
-        self._folder_changed = False
+        self._snapshots: list[tuple[int, bytes]] = []  # of the producers at each roll, to be written by the next flush
+        # A segment that was created, not loaded, is open: then the folder is new as well.
+        self._folder_changed = self._folder_is_new = self._active.is_open
         self.generation = 0  # counts truncations: what was begun before one must not be finished after it
         self._flush_lock = threading.Lock()
         self._fd = -1
@@ -190,6 +195,8 @@ class Log(LogReader):
         segment.time_index()
         segment.largest_timestamp()
         segment.first_batch_timestamp()
+        if not segment.is_written_to:
+            segment.warm_from = segment.size
         return segment
 
     def _set_limits(self) -> None:
@@ -260,7 +267,8 @@ class Log(LogReader):
             return
         self._activate()
         end = self.log_end_offset
-        self.producers.write_snapshot(self.folder, end)
+        self._snapshots.append((end, self.producers.encode()))
+        self.producers.snapshot_offset = self.producers.end_offset = end
         preallocate = self._config.segment_bytes if self._config.preallocate else 0
         new = Segment.create(self.folder, end, self._index_interval, preallocate=preallocate)
         self._pending.add(old)
@@ -295,7 +303,9 @@ class Log(LogReader):
         end = self.log_end_offset
         segments = self._segments
         try:
-            self.epochs.persist()
+            if self.epochs.persist():
+                self._folder_changed = True
+            self._write_snapshots()
             first = floor(segments, self.recovery_point) if end > self.recovery_point else len(segments)
             # A rolled segment below the recovery point has its records on disk, but its indexes not yet.
             for segment in [*(s for s in segments[:first] if s in self._pending), *segments[first:]]:
@@ -303,6 +313,9 @@ class Log(LogReader):
             if self._folder_changed:
                 self._folder_changed = False
                 checkpoints.sync_folder(self.folder)
+            if self._folder_is_new:
+                self._folder_is_new = False
+                checkpoints.sync_folder(os.path.dirname(self.folder))
         except OSError as error:
             self._consider_failure(error)
             raise
@@ -310,6 +323,15 @@ class Log(LogReader):
         if generation == self.generation:
             self.recovery_point = max(self.recovery_point, end)
             self._flush_at = self._next_flush()
+
+    def _write_snapshots(self) -> None:
+        waiting = self._snapshots  # only ever appended to elsewhere
+        if waiting:
+            with _snapshot_lock:  # the event loop and a flush in a thread may both come here
+                while waiting:
+                    offset, data = waiting[0]
+                    checkpoints.replace_file(producer_state.snapshot_path(self.folder, offset), data, sync=False)
+                    del waiting[0]
 
     def _sync(self, segment: Segment) -> None:
         if segment.dead:
@@ -320,7 +342,7 @@ class Log(LogReader):
                 os.ftruncate(file.fd, segment.size)
             segment.persist_indexes(final=True, sync=True)
             os.fsync(file.fd)
-            segment.warm_from = 2**63
+            segment.warm_from = COLD
             self._pending.discard(segment)
         else:
             os.fsync(file.fd)
@@ -330,7 +352,7 @@ class Log(LogReader):
         """Called now and then: what was written since the last call counts as warm, and idle segments are let go."""
         segments = self._segments
         active = segments[-1]
-        if active.warm_from < 2**63:
+        if active.warm_from < COLD:
             active.warm_from = max(active.warm_from, active.size)
         for segment in segments[:-1]:
             if segment.idle and segment not in self._pending:
@@ -370,8 +392,8 @@ class Log(LogReader):
         if error.errno in _FATAL:
             self.fail(error)
 
-    def fail(self, error: OSError) -> None:
-        super().fail(error)
+    def fail(self, error: OSError, *, quiet: bool = False) -> None:
+        super().fail(error, quiet=quiet)
         self._roll_bytes = -1  # the next append looks and finds out
 
     def check_files(self) -> None:
@@ -418,6 +440,7 @@ class Log(LogReader):
             return 0
         if count == len(segments):
             self.roll()
+        self._write_snapshots()  # without the records they are all that is known of their producers
         gone = segments[:count]
         self._segments = self._segments[count:]
         self._forget(gone, now_ms + self._config.file_delete_delay_ms)
@@ -489,11 +512,12 @@ class Log(LogReader):
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self._positions = {}
+        self._snapshots = []
         self._roll_bytes = -1
         self._flush_at = self._next_flush()
         self.epochs.truncate_from_end(offset)
         self._latest_epoch = self.epochs.latest
-        recovery.rebuild_producers(self.folder, self._segments, self.producers, self.log_start_offset, offset)
+        recovery.rebuild_producers(self.folder, self._segments, self.producers, offset)
 
     # -- compaction
 

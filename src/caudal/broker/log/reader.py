@@ -58,18 +58,19 @@ class LogReader:
     def active(self) -> Segment:
         return self._active
 
-    def fail(self, error: OSError) -> None:
-        """Takes the log offline, with one line in the log."""
+    def fail(self, error: OSError, *, quiet: bool = False) -> None:
+        """Takes the log offline, with one line in the log unless `quiet`: the caller has said it for all."""
         if self.failure is not None or self.closed:
             return
         self.failure = error
-        logger.error("partition %s-%d is offline: %s", self.topic, self.partition, error)
+        if not quiet:
+            logger.error("partition %s-%d is offline: %s", self.topic, self.partition, error)
         if self.on_failure is not None:
             self.on_failure(self, error)
 
     def read(
         self, offset: int, max_bytes: int, upper_offset: int, *, whole_batch: bool = False, nowait: bool = True
-    ) -> bytes:
+    ) -> bytes | bytearray:
         """Whole batches from the one with `offset` on, below `upper_offset`, of one segment.
 
         `nowait` is for the event loop: BlockingIOError when the disk would have to be waited for. In a thread call it
@@ -87,7 +88,7 @@ class LogReader:
 
     def _read(
         self, offset: int, max_bytes: int, upper_offset: int, end_offset: int, whole_batch: bool, nowait: bool
-    ) -> bytes:
+    ) -> bytes | bytearray:
         found = self._positions.pop(offset, None)
         if found is None or found[0].dead or (found[1] >= found[0].size and found[0] is not self._active):
             found = self._find(offset, nowait)

@@ -27,6 +27,7 @@ from caudal.broker.log.segment import (
     FILE_KINDS,
     LOG,
     SWAP,
+    TXN_INDEX,
     IndexBuilder,
     ScannedBatch,
     Segment,
@@ -53,6 +54,7 @@ def load(folder: str, config: LogConfig, *, recovery_point: int, log_start_offse
     names = _finish_interrupted_swaps(folder)
     segments, snapshots = _open_segments(folder, names, config.index_interval_bytes)
     if not segments:
+        clean = True  # a new folder: nothing to recover
         segments = [Segment.create(folder, log_start_offset, config.index_interval_bytes)]
     epochs = LeaderEpochs(folder)
     epochs.load()
@@ -61,11 +63,12 @@ def load(folder: str, config: LogConfig, *, recovery_point: int, log_start_offse
     if clean:
         end = segments[-1].next_offset()
         recovery_point = end
-        _load_producers(folder, segments, producers, snapshots, start, end)
+        _load_producers(folder, segments, producers, snapshots, segments[0].base_offset, end)
         _remove_stray_snapshots(folder, segments, snapshots)
     else:
-        end = _recover(folder, segments, config, producers, snapshots, epochs, recovery_point, start)
+        end = _recover(folder, segments, config, producers, snapshots, epochs, recovery_point)
         recovery_point = min(recovery_point, end)
+    _check_transaction_indexes(folder, names, segments, end)
     if epochs.entries:
         epochs.truncate_from_end(end)
         epochs.truncate_from_start(start)
@@ -190,12 +193,16 @@ def apply(producers: ProducerStates, batch: ScannedBatch) -> CompletedTransactio
 def _load_producers(
     folder: str, segments: Iterable[Segment], producers: ProducerStates, snapshots: list[int], start: int, end: int
 ) -> None:
-    """The producer state at `end`: the latest usable snapshot up to there, and the batches after it."""
+    """The producer state at `end`: the latest usable snapshot up to there, and the batches after it.
+
+    Without a snapshot all batches are read that are still there, those below the log start included: what a producer
+    wrote last counts even if DeleteRecords has hidden it.
+    """
     loaded = False
     for offset in reversed(snapshots):
         if offset > end:
             producer_state.remove_snapshot(folder, offset)
-        elif offset >= start and producers.load_snapshot(folder, offset):
+        elif producers.load_snapshot(folder, offset):
             loaded = True
             break
     if not loaded:
@@ -233,7 +240,6 @@ def _recover(
     snapshots: list[int],
     epochs: LeaderEpochs,
     recovery_point: int,
-    start: int,
 ) -> int:
     """Checks the tail of the log and truncates it; the new end offset."""
     first = max((i for i, segment in enumerate(segments) if segment.base_offset <= recovery_point), default=0)
@@ -242,7 +248,7 @@ def _recover(
         # Written after the recovery point: they may be missing, torn or of batches that did not survive.
         producer_state.remove_snapshot(folder, offset)
         snapshots.remove(offset)
-    _load_producers(folder, segments[:first], producers, snapshots, start, base)
+    _load_producers(folder, segments[:first], producers, snapshots, segments[0].base_offset, base)
     _remove_stray_snapshots(folder, segments, snapshots)
     end = base
     for number, segment in enumerate(segments[first:], first):
@@ -256,6 +262,8 @@ def _recover(
             del segments[number + 1 :]
             break
         if number + 1 < len(segments):
+            segment.persist_indexes(final=True)
+            segment.release()
             end = segments[number + 1].base_offset
     producers.end_offset = end
     return end
@@ -302,9 +310,34 @@ def recover_segment(
         os.ftruncate(segment.file().fd, end)
         segment.size = end
     segment.adopt(builder)
-    segment.persist_indexes(final=True)
     segment.set_aborted(aborted)
+    segment.close_file()  # after a crash all partitions come through here; few will be used soon
     return expected, intact
+
+
+def _check_transaction_indexes(folder: str, names: Iterable[str], segments: list[Segment], end: int) -> None:
+    """Rebuilds the ones that are damaged: a read_committed consumer would see aborted records, or nothing at all."""
+    present = {offset_of(name) for name in names if name.endswith(TXN_INDEX)}
+    for number, segment in enumerate(segments):
+        if segment.base_offset not in present:
+            continue
+        limit = segments[number + 1].base_offset if number + 1 < len(segments) else end
+        try:
+            for entry in segment.aborted():
+                if not (segment.base_offset <= entry.last_offset < limit and entry.first_offset <= entry.last_offset):
+                    raise CorruptTransactionIndex(f"a transaction ends at {entry.last_offset}, which is not in it")
+        except CorruptTransactionIndex as error:
+            logger.warning("rebuilding the transaction index of %s: %s", segment.path(), error)
+            segment.set_aborted(_aborted_in(folder, segment))
+
+
+def _aborted_in(folder: str, segment: Segment) -> list[AbortedTransaction]:
+    """The transactions that markers in the segment aborted; the snapshot knows where those from before it began."""
+    producers = ProducerStates()
+    if not producers.load_snapshot(folder, segment.base_offset):
+        producers.clear(segment.base_offset)
+    completed = [apply(producers, batch) for batch in segment.batches()]
+    return [item.transaction for item in completed if item is not None and item.aborted]
 
 
 def _unlink_all(segment: Segment) -> None:
@@ -317,11 +350,11 @@ def _unlink_all(segment: Segment) -> None:
             pass
 
 
-def rebuild_producers(folder: str, segments: list[Segment], producers: ProducerStates, start: int, end: int) -> None:
+def rebuild_producers(folder: str, segments: list[Segment], producers: ProducerStates, end: int) -> None:
     """The producer state after a truncation to `end`."""
     snapshots = sorted(
         offset
         for name in os.listdir(folder)
         if name.endswith(producer_state.SUFFIX) and (offset := offset_of(name)) is not None
     )
-    _load_producers(folder, segments, producers, snapshots, start, end)
+    _load_producers(folder, segments, producers, snapshots, segments[0].base_offset, end)

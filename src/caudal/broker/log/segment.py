@@ -32,7 +32,7 @@ FILE_KINDS = (LOG, INDEX, TIME_INDEX, TXN_INDEX)
 CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 
 NO_TIMESTAMP = -1
-_COLD = 2**63
+COLD = 2**63
 _SCAN_BYTES = 8192
 _CHUNK_BYTES = 1 << 20
 _MIN_LENGTH = HEADER_SIZE - LENGTH_OVERHEAD
@@ -96,6 +96,7 @@ class Segment:
         "_aborted",
         "_file",
         "_index",
+        "_persisted_aborted",
         "_persisted_entries",
         "_persisted_time_entries",
         "_time_index",
@@ -120,7 +121,7 @@ class Segment:
         self.size = 0
         self.dead = False  # deleted or replaced: remembered positions in it are void
         self.idle = False  # not read since the last look of the housekeeper
-        self.warm_from = _COLD  # bytes from here on were written moments ago: reading them cannot wait for the disk
+        self.warm_from = COLD  # bytes from here on were written moments ago: reading them cannot wait for the disk
         self.bytes_since_index = 0
         self.created_ms = NO_TIMESTAMP
         self.first_timestamp: int | None = None  # None: not looked up; of the first batch, rules rolling by time
@@ -130,6 +131,7 @@ class Segment:
         self._index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
         self._aborted: list[AbortedTransaction] | None = None
+        self._persisted_aborted = 0
         self._persisted_entries = 0
         self._persisted_time_entries = 0
 
@@ -181,11 +183,15 @@ class Segment:
         """Lets go of descriptor and indexes of a segment that is no longer written; readers keep what they hold."""
         self._file = self._index = self._time_index = self._aborted = None
 
+    def close_file(self) -> None:
+        """Lets go of the descriptor only; the next use opens it again."""
+        self._file = None
+
     @property
     def is_open(self) -> bool:
         return self._file is not None
 
-    def pread(self, count: int, position: int, nowait: bool) -> bytes:
+    def pread(self, count: int, position: int, nowait: bool) -> bytes | bytearray:
         """`nowait`: only what is in memory, possibly less than asked; BlockingIOError when nothing is."""
         global _nowait_flag
         file = self.file()
@@ -201,7 +207,8 @@ class Segment:
                 raise
             _nowait_flag = 0  # this file system cannot tell; better a short wait than no reads
             return os.pread(file.fd, count, position)
-        return bytes(buffer) if got == count else bytes(memoryview(buffer)[:got])
+        del buffer[got:]
+        return buffer
 
     # -- indexes
 
@@ -232,7 +239,7 @@ class Segment:
                 time_index = TimeIndex.decode(file.read())
         except (CorruptIndex, FileNotFoundError) as error:
             logger.warning("rebuilding the indexes of %s: %s", self.path(), error)
-            self.rebuild_indexes()
+            self.rebuild_indexes(only_if_missing=True)
             return
         with _load_lock:
             # Two threads may have loaded at once; the first wins, since the writer may have added to it already.
@@ -240,22 +247,30 @@ class Segment:
                 self._persisted_entries, self._persisted_time_entries = len(index), len(time_index)
                 self._index, self._time_index = index, time_index
 
-    def rebuild_indexes(self) -> None:
+    @property
+    def is_written_to(self) -> bool:
+        """Whether this process has been appending here: then the indexes in memory are the writer's own."""
+        return self.warm_from < COLD
+
+    def rebuild_indexes(self, *, only_if_missing: bool = False) -> None:
         """Reads the batches again, and writes the index files. Blocking."""
         builder = IndexBuilder(self.base_offset, self.index_interval)
         file = self.file()
         for batch in scan(file.fd, 0, self.size):
             builder.add(batch.header, batch.position)
-        self.adopt(builder)
-        self.persist_indexes(final=True)
+        if self.adopt(builder, only_if_missing):
+            self.persist_indexes(final=True)
 
-    def adopt(self, builder: IndexBuilder) -> None:
+    def adopt(self, builder: IndexBuilder, only_if_missing: bool = False) -> bool:
         """Takes over indexes that were built by reading the file."""
         with _load_lock:
+            if only_if_missing and self._index is not None and self._time_index is not None:
+                return False  # another thread was faster, and the writer may have added to its indexes already
             self._index, self._time_index = builder.index, builder.time_index
             self._persisted_entries = self._persisted_time_entries = 0
-        self.max_timestamp, self.max_timestamp_offset = builder.max_timestamp, builder.max_timestamp_offset
-        self.bytes_since_index = builder.bytes_since_index
+            self.max_timestamp, self.max_timestamp_offset = builder.max_timestamp, builder.max_timestamp_offset
+            self.bytes_since_index = builder.bytes_since_index
+        return True
 
     def persist_indexes(self, *, final: bool = False, sync: bool = False) -> None:
         """Brings the index files up to date. `final`: the segment is complete, its latest timestamp is entered."""
@@ -272,6 +287,10 @@ class Segment:
         data = time_index.encode(self._persisted_time_entries, time_count)
         _extend(self.path(TIME_INDEX), data, self._persisted_time_entries * TIME_ENTRY, sync)
         self._persisted_time_entries = time_count
+        entries = self._aborted
+        if entries is not None and len(entries) != self._persisted_aborted:
+            self._persisted_aborted = len(entries)
+            aborted.write(self.path(TXN_INDEX), entries[: self._persisted_aborted])
 
     def largest_timestamp(self) -> int:
         """The latest timestamp of a record here, or -1. Looked up in the time index after a restart."""
@@ -311,16 +330,21 @@ class Segment:
     # -- the transaction index
 
     def aborted(self) -> list[AbortedTransaction]:
-        if self._aborted is None:
-            self._aborted = aborted.read(self.path(TXN_INDEX))
-        return self._aborted
+        known = self._aborted
+        if known is None:
+            loaded = aborted.read(self.path(TXN_INDEX))
+            with _load_lock:
+                if self._aborted is None:
+                    self._aborted, self._persisted_aborted = loaded, len(loaded)
+                known = self._aborted
+        return known
 
     def add_aborted(self, entry: AbortedTransaction) -> None:
+        """Like an index entry, it reaches the file with the next flush; recovery finds it again before that."""
         self.aborted().append(entry)
-        aborted.append(self.path(TXN_INDEX), entry)
 
     def set_aborted(self, entries: list[AbortedTransaction]) -> None:
-        self._aborted = entries
+        self._aborted, self._persisted_aborted = entries, len(entries)
         aborted.write(self.path(TXN_INDEX), entries)
 
     # -- reading
@@ -340,6 +364,9 @@ class Segment:
             while start + HEADER_SIZE <= got:
                 base, length, magic, delta = STEP.unpack_from(buffer, start)
                 if expected is not None and (base + delta != expected or magic != MAGIC):
+                    if self.is_written_to:
+                        # Its indexes belong to the writer; they are rebuilt after it has moved on. Scan meanwhile.
+                        return self._scan_for(offset, size)
                     if nowait:
                         raise BlockingIOError(errno.EAGAIN, "the index must be rebuilt")
                     logger.warning("an entry of %s points to a wrong position; rebuilding it", self.path(INDEX))
@@ -352,9 +379,15 @@ class Segment:
             position += start
         return None
 
+    def _scan_for(self, offset: int, size: int) -> int | None:
+        for batch in self.batches(0, size):
+            if batch.header.last_offset >= offset:
+                return batch.position
+        return None
+
     def read(
         self, position: int, size: int, max_bytes: int, upper_offset: int, whole_batch: bool, nowait: bool
-    ) -> tuple[bytes, int]:
+    ) -> tuple[bytes | bytearray, int]:
         """Whole batches from `position` that end below `upper_offset`, and the offset after them."""
         want = min(max_bytes, size - position)
         if want < HEADER_SIZE:
@@ -379,7 +412,7 @@ class Segment:
         end, next_offset = self._last_boundary(data, position, upper_offset)
         return (data if end == got else data[:end]), next_offset
 
-    def _last_boundary(self, data: bytes, position: int, upper_offset: int) -> tuple[int, int]:
+    def _last_boundary(self, data: bytes | bytearray, position: int, upper_offset: int) -> tuple[int, int]:
         """Where the last wanted whole batch of `data` ends. The index spares stepping through all of them."""
         got, start, next_offset = len(data), 0, 0
         index = self._index

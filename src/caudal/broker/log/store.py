@@ -8,6 +8,7 @@ unlinking of deleted files, expiry of producers, and a look whether the files ar
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import logging
 import os
@@ -32,6 +33,8 @@ DELETE_SUFFIX = "-delete"
 TopicPartition = tuple[str, int]
 _MAX_FOLDER_NAME = 255
 _IO_THREADS = 4
+_CLOSE_THREADS = 16
+_LONGEST_SLEEP_S = 86_400.0
 _YIELD_EVERY = 100  # logs looked at before the event loop gets its turn
 
 
@@ -138,9 +141,11 @@ class LogStore:
         """What `close` does, for callers without an event loop."""
         self._closed = True
         orderly = True
-        for error in self._threads.map(_close_log, list(self.logs.values())):
-            orderly = orderly and error is None
         self._threads.shutdown(wait=True)
+        # Many at once: the syncs of one file system share their journal commits.
+        with ThreadPoolExecutor(_CLOSE_THREADS, thread_name_prefix="caudal-close") as threads:
+            for error in threads.map(_close_log, list(self.logs.values())):
+                orderly = orderly and error is None
         try:
             self._write_checkpoints()
             if orderly and self.failure is None:
@@ -217,6 +222,8 @@ class LogStore:
         end = log.log_end_offset
         while log.recovery_point < end and log.failure is None and not log.closed:
             await self.flush(log)
+        if log.recovery_point < end:  # the caller is about to say that it is on the disk
+            raise log.failure or OSError(errno.EIO, f"{log.topic}-{log.partition} was closed before it was flushed")
 
     def _flush_soon(self, log: Log) -> None:
         self._wanting_flush.add(log)
@@ -239,18 +246,16 @@ class LogStore:
         """Runs until cancelled. A job that fails is logged and tried again at its next turn."""
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
-        settings = self.settings
-        jobs: list[tuple[float, Callable[[], Awaitable[Any]]]] = [
-            (settings.flush_check_interval_ms, self._flush_overdue),
-            (settings.health_check_interval_ms, self._look_after_files),
-            (settings.retention_check_interval_ms, self.apply_retention),
-            (settings.checkpoint_interval_ms, self.checkpoint),
-            (settings.producer_id_expiration_check_interval_ms, self._expire_producers),
+        jobs: list[tuple[str, Callable[[], Awaitable[Any]]]] = [
+            ("flush_check_interval_ms", self._flush_overdue),
+            ("health_check_interval_ms", self._look_after_files),
+            ("retention_check_interval_ms", self.apply_retention),
+            ("checkpoint_interval_ms", self.checkpoint),
+            ("producer_id_expiration_check_interval_ms", self._expire_producers),
+            ("cleaner_backoff_ms", self._clean),
         ]
-        tasks = [asyncio.create_task(self._every(interval / 1000, job)) for interval, job in jobs]
+        tasks = [asyncio.create_task(self._every(interval, job)) for interval, job in jobs]
         tasks.append(asyncio.create_task(self._flush_wanted()))
-        if settings.cleaner_enable:
-            tasks.append(asyncio.create_task(self._every(settings.cleaner_backoff_ms / 1000, self.cleaner.clean_all)))
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -258,13 +263,18 @@ class LogStore:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _every(self, seconds: float, job: Callable[[], Awaitable[Any]]) -> None:
+    async def _every(self, interval: str, job: Callable[[], Awaitable[Any]]) -> None:
         while True:
-            await asyncio.sleep(seconds)
+            # Looked up each time: `settings` may be replaced while we run.
+            await asyncio.sleep(min(getattr(self.settings, interval) / 1000, _LONGEST_SLEEP_S))
             try:
                 await job()
             except Exception:
                 logger.exception("housekeeping of %s failed", self.folder)
+
+    async def _clean(self) -> None:
+        if self.settings.cleaner_enable:
+            await self.cleaner.clean_all()
 
     async def _flush_wanted(self) -> None:
         """Rolled segments and logs over their flush.messages, as they come."""
@@ -295,8 +305,26 @@ class LogStore:
         logs = [log for log in list(self.logs.values()) if log.failure is None]
         for log in logs:
             log.settle()
-        await self._in_thread(_check_files, logs)
+        await self._in_thread(self._check_files, logs)
         await self.unlink_doomed()
+
+    def _check_files(self, logs: list[Log]) -> None:
+        try:
+            os.stat(self.folder)
+        except OSError as error:
+            self._folder_failed(error)
+            for log in logs:
+                log.fail(error, quiet=True)
+            return
+        for log in logs:
+            log.check_files()
+
+    def _folder_failed(self, error: OSError) -> None:
+        if self.failure is None:
+            self.failure = error
+            logger.error("the data folder %s is gone, all its partitions are offline: %s", self.folder, error)
+            if self.on_failure is not None:
+                self.on_failure(None, error)
 
     async def apply_retention(self) -> int:
         """Deletes what retention allows to delete; how many segments went."""
@@ -348,10 +376,7 @@ class LogStore:
             checkpoints.write_offsets(self.folder / checkpoints.LOG_START, starts)
             checkpoints.write_offsets(self.folder / checkpoints.REPLICATION, high_watermarks)
         except FileNotFoundError as error:
-            if self.failure is None:
-                self.failure = error
-                logger.error("the data folder %s is gone: %s", self.folder, error)
-            raise
+            self._folder_failed(error)
 
     async def _expire_producers(self) -> None:
         now = _now_ms()
@@ -418,11 +443,6 @@ def _close_log(log: Log) -> OSError | None:
         logger.error("closing %s-%d: %s", log.topic, log.partition, error)
         return error
     return log.failure
-
-
-def _check_files(logs: list[Log]) -> None:
-    for log in logs:
-        log.check_files()
 
 
 def _load_timestamps(logs: list[Log], now_ms: int) -> None:

@@ -2,10 +2,14 @@
 
 Snappy comes in two shapes: Java clients wrap it in xerial's block framing, librdkafka writes one raw block. Both are
 read; xerial is written, since every client reads that. lz4 is the standard frame format, zstd and gzip as they are.
+
+A megabyte of zstd can open to thirty gigabytes, so nothing is opened beyond `MAX_DECOMPRESSED`. Clients limit a batch
+before they compress it (1 MiB by default): no honest one comes near.
 """
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +28,7 @@ _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
 _INT = struct.Struct(">i")
+MAX_DECOMPRESSED = 128 << 20
 
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
@@ -32,7 +37,9 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
         return bytes(data)
     if codec == SNAPPY:
         return _compress_xerial(data)
-    module = {GZIP: cramjam.gzip, LZ4: cramjam.lz4, ZSTD: cramjam.zstd}[codec]
+    if codec == LZ4:
+        return _compress_lz4(data, level)
+    module = {GZIP: cramjam.gzip, ZSTD: cramjam.zstd}[codec]
     chosen = None if level is None or (level < 0 and codec == GZIP) else level
     return bytes(module.compress(data) if chosen is None else module.compress(data, level=chosen))
 
@@ -46,8 +53,39 @@ def decompress(codec: int, data: Buffer) -> bytes:
         raise KafkaError(ErrorCode.unsupported_compression_type, f"compression codec {codec} is not known")
     try:
         return decoder(data)
+    except TooLarge as error:
+        raise KafkaError(ErrorCode.invalid_record, f"{NAMES[codec]} data opens to more than {error} bytes") from None
     except (cramjam.DecompressionError, ValueError, struct.error) as error:
         raise KafkaError(ErrorCode.corrupt_message, f"{NAMES[codec]} data does not decompress: {error}") from error
+
+
+def _compress_lz4(data: Buffer, level: int | None) -> bytes:
+    # Java clients refuse frames whose blocks depend on each other, which is cramjam's default.
+    frame = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+    frame.compress(bytes(data))
+    return bytes(frame.finish())
+
+
+class TooLarge(Exception):
+    """The data opens to more than the limit, which is the argument."""
+
+
+def _open(module: Any, data: Buffer) -> bytes:
+    # Memory that the system only provides as it is written to: the limit costs nothing, and cannot be passed.
+    with mmap.mmap(-1, MAX_DECOMPRESSED) as room:
+        try:
+            size = module.decompress_into(data, room)
+        except cramjam.DecompressionError as error:
+            if "write whole buffer" in str(error):
+                raise TooLarge(MAX_DECOMPRESSED) from error
+            raise
+        return room[:size]
+
+
+def _open_snappy_block(data: Buffer, left: int) -> bytes:
+    if cramjam.snappy.decompress_raw_len(data) > left:
+        raise TooLarge(MAX_DECOMPRESSED)
+    return bytes(cramjam.snappy.decompress_raw(data))
 
 
 def _compress_xerial(data: Buffer) -> bytes:
@@ -63,22 +101,24 @@ def _compress_xerial(data: Buffer) -> bytes:
 def _decompress_snappy(data: Buffer) -> bytes:
     view = memoryview(data)
     if bytes(view[:8]) != _XERIAL_MAGIC:
-        return bytes(cramjam.snappy.decompress_raw(view))
+        return _open_snappy_block(view, MAX_DECOMPRESSED)
     parts: list[bytes] = []
+    left = MAX_DECOMPRESSED
     position = 16
     while position < len(view):
         (length,) = _INT.unpack_from(view, position)
         position += 4
         if length < 0 or position + length > len(view):
             raise ValueError("a snappy block is longer than its batch")
-        parts.append(bytes(cramjam.snappy.decompress_raw(view[position : position + length])))
+        parts.append(_open_snappy_block(view[position : position + length], left))
+        left -= len(parts[-1])
         position += length
     return b"".join(parts)
 
 
 _DECODERS: dict[int, Callable[[Buffer], bytes]] = {
-    GZIP: lambda data: bytes(cramjam.gzip.decompress(data)),
+    GZIP: lambda data: _open(cramjam.gzip, data),
     SNAPPY: _decompress_snappy,
-    LZ4: lambda data: bytes(cramjam.lz4.decompress(data)),
-    ZSTD: lambda data: bytes(cramjam.zstd.decompress(data)),
+    LZ4: lambda data: _open(cramjam.lz4, data),
+    ZSTD: lambda data: _open(cramjam.zstd, data),
 }

@@ -19,30 +19,12 @@ from kio.schema.errors import ErrorCode
 from kio.serial._implicit_defaults import get_tagged_field_default
 from kio.serial._introspect import EntityField, EntityTupleField, classify_field, is_optional
 
+from caudal.broker.wire.varints import Malformed, read_uvarint
+
 Decoder = Callable[[bytes, int], tuple[Any, int]]
 
 
-class Malformed(ValueError):
-    """A message that does not follow its schema: the connection is closed, as Kafka does."""
-
-
 _FAULTS = (struct.error, IndexError, UnicodeDecodeError, OverflowError, OSError)
-
-
-def read_uvarint(buffer: bytes, position: int) -> tuple[int, int]:
-    byte = buffer[position]
-    if byte < 0x80:
-        return byte, position + 1
-    value, shift = byte & 0x7F, 7
-    while True:
-        position += 1
-        byte = buffer[position]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position + 1
-        shift += 7
-        if shift > 28:
-            raise Malformed("a variable-length integer does not end")
 
 
 def _fixed(fmt: str, convert: Callable[[Any], Any] | None = None) -> Decoder:

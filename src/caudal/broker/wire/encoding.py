@@ -1,7 +1,7 @@
 """Writing a message after its kio schema: one encoder per entity, made once from kio's field descriptions.
 
 An encoder takes a plain dict that may know more fields than the version has, and less than the schema has defaults for.
-kio's own writer wants one class per version and is about five times slower (ARCHITECTURE.md has the figures).
+kio's own writer wants one class per version and is about three times slower (ARCHITECTURE.md has the figures).
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from typing import Any
 
 from kio.serial._introspect import EntityField, EntityTupleField, classify_field, is_optional
 
+from caudal.broker.wire.varints import write_uvarint
+
 Encoder = Callable[[bytearray, Any], None]
 
 _MARK_NULL, _MARK_PRESENT = b"\xff", b"\x01"
 _NO_UUID = bytes(16)
-
-
-def _uvarint(out: bytearray, value: int) -> None:
-    while value > 0x7F:
-        out.append((value & 0x7F) | 0x80)
-        value >>= 7
-    out.append(value)
 
 
 def _fixed(fmt: str) -> Encoder:
@@ -60,7 +55,7 @@ def _compact_text(out: bytearray, value: Any) -> None:
         out.append(0)
         return
     raw = value.encode() if isinstance(value, str) else value
-    _uvarint(out, len(raw) + 1)
+    write_uvarint(out, len(raw) + 1)
     out += raw
 
 
@@ -114,7 +109,7 @@ def _array_encoder(item: Encoder, flexible: bool) -> Encoder:
         if values is None:
             out.append(0)
             return
-        _uvarint(out, len(values) + 1)
+        write_uvarint(out, len(values) + 1)
         for value in values:
             item(out, value)
 
@@ -191,12 +186,12 @@ def entity_encoder(entity: Any) -> Encoder:
 
     def _encode_tagged(out: bytearray, values: Mapping[str, Any]) -> None:
         present = [item for item in tagged if item[1] in values and values[item[1]] != item[3]]
-        _uvarint(out, len(present))
+        write_uvarint(out, len(present))
         for tag, field_name, encoder, _ in present:
             body = bytearray()
             encoder(body, values[field_name])
-            _uvarint(out, tag)
-            _uvarint(out, len(body))
+            write_uvarint(out, tag)
+            write_uvarint(out, len(body))
             out += body
 
     return encode

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from caudal.broker.errors import ErrorCode
-from caudal.broker.wire.messages import Malformed
 from caudal.broker.wire.primitives import Reader, Truncated
+from caudal.broker.wire.varints import Malformed, write_count, write_text, write_uvarint
 
 FIRST_FLEXIBLE = 12
 FIRST_WITH_TOPIC_ID = 13
@@ -20,7 +20,6 @@ FIRST_WITH_SESSION = 7
 
 READ_COMMITTED = 1
 
-_INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _SESSION_HEAD = struct.Struct(">ihi")
 _PARTITION_V5 = struct.Struct(">ihqqq")
@@ -58,7 +57,7 @@ class PartitionResponse(NamedTuple):
     last_stable_offset: int
     log_start_offset: int
     aborted: Sequence[tuple[int, int]] | None
-    records: bytes
+    records: bytes | bytearray
     diverging: tuple[int, int] | None = None  # epoch and its end offset, for a fetcher whose log took another way
 
 
@@ -141,10 +140,10 @@ def encode(
             groups[-1].append(item)
         else:
             groups.append([item])
-    _put_count(out, len(groups), flexible)
+    write_count(out, len(groups), flexible)
     for group in groups:
         _put_topic(out, group[0].topic, flexible)
-        _put_count(out, len(group), flexible)
+        write_count(out, len(group), flexible)
         for item in group:
             _put_partition(out, item, version, flexible)
             if item.records:
@@ -169,9 +168,9 @@ def _put_partition(out: bytearray, item: PartitionResponse, version: int, flexib
     else:
         out += _PARTITION_V4.pack(item.partition, item.error, item.high_watermark, item.last_stable_offset)
     if item.aborted is None:
-        _put_count(out, -1, flexible)
+        write_count(out, -1, flexible)
     else:
-        _put_count(out, len(item.aborted), flexible)
+        write_count(out, len(item.aborted), flexible)
         for producer_id, first_offset in item.aborted:
             out += _ABORTED.pack(producer_id, first_offset)
             if flexible:
@@ -180,7 +179,7 @@ def _put_partition(out: bytearray, item: PartitionResponse, version: int, flexib
         out += _INT32.pack(-1)  # preferred read replica: the one that was asked
     length = len(item.records)
     if flexible:
-        _put_uvarint(out, length + 1)
+        write_uvarint(out, length + 1)
     else:
         out += _INT32.pack(length)
 
@@ -197,24 +196,5 @@ def _put_partition_tags(out: bytearray, item: PartitionResponse) -> None:
 def _put_topic(out: bytearray, topic: str | UUID, flexible: bool) -> None:
     if isinstance(topic, UUID):
         out += topic.bytes
-        return
-    raw = topic.encode()
-    if flexible:
-        _put_uvarint(out, len(raw) + 1)
     else:
-        out += _INT16.pack(len(raw))
-    out += raw
-
-
-def _put_count(out: bytearray, count: int, flexible: bool) -> None:
-    if flexible:
-        _put_uvarint(out, count + 1)
-    else:
-        out += _INT32.pack(count)
-
-
-def _put_uvarint(out: bytearray, value: int) -> None:
-    while value > 0x7F:
-        out.append((value & 0x7F) | 0x80)
-        value >>= 7
-    out.append(value)
+        write_text(out, topic, flexible)

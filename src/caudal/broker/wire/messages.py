@@ -15,8 +15,9 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial._introspect import EntityField, EntityTupleField, classify_field, is_optional
 
 from caudal.broker.wire.api_keys import ApiKey
-from caudal.broker.wire.decoding import Decoder, Malformed, entity_decoder
+from caudal.broker.wire.decoding import Decoder, entity_decoder
 from caudal.broker.wire.encoding import Encoder, as_plain, entity_encoder
+from caudal.broker.wire.varints import Malformed
 
 __all__ = ["Malformed", "decode_request", "encode_response"]
 

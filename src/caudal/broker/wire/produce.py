@@ -10,7 +10,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from caudal.broker.errors import ErrorCode
-from caudal.broker.wire.messages import Malformed
+from caudal.broker.wire.varints import Malformed, read_uvarint, skip_tagged_fields, write_count, write_text
 
 FIRST_FLEXIBLE = 9
 FIRST_WITH_TOPIC_ID = 13
@@ -53,13 +53,17 @@ def parse(buffer: bytearray, position: int, end: int, version: int) -> ProduceRe
     """The request in `buffer[position:end]`; raises Malformed on anything that does not fit in it."""
     try:
         if version >= FIRST_FLEXIBLE:
-            return _parse_flexible(buffer, position, end, version)
-        return _parse_legacy(buffer, position, end)
+            request, position = _parse_flexible(buffer, position, end, version)
+        else:
+            request, position = _parse_legacy(buffer, position, end)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise Malformed(f"PRODUCE v{version} does not parse: {error}") from error
+    if position > end:  # the receive buffer goes on behind the request
+        raise Malformed(f"PRODUCE v{version} ends before its last field")
+    return request
 
 
-def _parse_legacy(buffer: bytearray, position: int, end: int) -> ProduceRequest:
+def _parse_legacy(buffer: bytearray, position: int, end: int) -> tuple[ProduceRequest, int]:
     transactional_id = None
     (length,) = _INT16.unpack_from(buffer, position)
     position += 2
@@ -83,17 +87,17 @@ def _parse_legacy(buffer: bytearray, position: int, end: int) -> ProduceRequest:
             partitions.append(_data(index, position, length, end))
             position += max(length, 0)
         topics.append((name, partitions))
-    return ProduceRequest(transactional_id, acks, timeout, topics)
+    return ProduceRequest(transactional_id, acks, timeout, topics), position
 
 
-def _parse_flexible(buffer: bytearray, position: int, end: int, version: int) -> ProduceRequest:
-    length, position = _uvarint(buffer, position)
+def _parse_flexible(buffer: bytearray, position: int, end: int, version: int) -> tuple[ProduceRequest, int]:
+    length, position = read_uvarint(buffer, position)
     transactional_id = None
     if length:
         transactional_id = _text(buffer, position, length - 1, end)
         position += length - 1
     acks, timeout = _ACKS_TIMEOUT.unpack_from(buffer, position)
-    topic_count, position = _uvarint(buffer, position + 6)
+    topic_count, position = read_uvarint(buffer, position + 6)
     topics: list[tuple[str | UUID, list[PartitionData]]] = []
     for _ in range(topic_count - 1):
         topic: str | UUID
@@ -101,20 +105,19 @@ def _parse_flexible(buffer: bytearray, position: int, end: int, version: int) ->
             topic = UUID(bytes=bytes(buffer[position : position + 16]).ljust(16, b"\0"))
             position += 16
         else:
-            length, position = _uvarint(buffer, position)
+            length, position = read_uvarint(buffer, position)
             topic = _text(buffer, position, length - 1, end)
             position += length - 1
-        count, position = _uvarint(buffer, position)
+        count, position = read_uvarint(buffer, position)
         partitions = []
         for _ in range(count - 1):
             (index,) = _INT32.unpack_from(buffer, position)
-            length, position = _uvarint(buffer, position + 4)
+            length, position = read_uvarint(buffer, position + 4)
             partitions.append(_data(index, position, length - 1, end))
-            position = _skip_tags(buffer, position + max(length - 1, 0), end)
-        position = _skip_tags(buffer, position, end)
+            position = skip_tagged_fields(buffer, position + max(length - 1, 0), end)
+        position = skip_tagged_fields(buffer, position, end)
         topics.append((topic, partitions))
-    _skip_tags(buffer, position, end)
-    return ProduceRequest(transactional_id, acks, timeout, topics)
+    return ProduceRequest(transactional_id, acks, timeout, topics), skip_tagged_fields(buffer, position, end)
 
 
 def _data(index: int, position: int, length: int, end: int) -> PartitionData:
@@ -131,52 +134,25 @@ def _text(buffer: bytearray, position: int, length: int, end: int) -> str:
     return str(memoryview(buffer)[position : position + length], "utf-8")
 
 
-def _uvarint(buffer: bytearray, position: int) -> tuple[int, int]:
-    byte = buffer[position]
-    if byte < 0x80:
-        return byte, position + 1
-    value, shift = byte & 0x7F, 7
-    while True:
-        position += 1
-        byte = buffer[position]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position + 1
-        shift += 7
-        if shift > 28:
-            raise Malformed("a variable-length integer does not end")
-
-
-def _skip_tags(buffer: bytearray, position: int, end: int) -> int:
-    count, position = _uvarint(buffer, position)
-    for _ in range(count):
-        _, position = _uvarint(buffer, position)
-        size, position = _uvarint(buffer, position)
-        position += size
-        if position > end:
-            raise Malformed("a tagged field is longer than the request")
-    return position
-
-
 def encode(version: int, topics: list[tuple[str | UUID, list[PartitionResult]]]) -> bytes:
     """The response body: one result per partition of the request."""
     out = bytearray()
     flexible = version >= FIRST_FLEXIBLE
-    _put_count(out, len(topics), flexible)
+    write_count(out, len(topics), flexible)
     for topic, results in topics:
         if isinstance(topic, UUID):
             out += topic.bytes
         else:
-            _put_text(out, topic, flexible)
-        _put_count(out, len(results), flexible)
+            write_text(out, topic, flexible)
+        write_count(out, len(results), flexible)
         for index, error, base, append_time, start, message in results:
             if version < 5:
                 out += _OLD_RESULT.pack(index, error, base, append_time)
                 continue
             out += _RESULT.pack(index, error, base, append_time, start)
             if version >= 8:
-                _put_count(out, 0, flexible)  # single records are never refused, only their whole batch
-                _put_text(out, message, flexible)
+                write_count(out, 0, flexible)  # single records are never refused, only their whole batch
+                write_text(out, message, flexible)
             if flexible:
                 out.append(0)
         if flexible:
@@ -185,26 +161,3 @@ def encode(version: int, topics: list[tuple[str | UUID, list[PartitionResult]]])
     if flexible:
         out.append(0)
     return bytes(out)
-
-
-def _put_count(out: bytearray, count: int, flexible: bool) -> None:
-    if flexible:
-        _put_uvarint(out, count + 1)
-    else:
-        out += _INT32.pack(count)
-
-
-def _put_text(out: bytearray, text: str | None, flexible: bool) -> None:
-    raw = b"" if text is None else text.encode()
-    if flexible:
-        _put_uvarint(out, 0 if text is None else len(raw) + 1)
-    else:
-        out += _INT16.pack(-1 if text is None else len(raw))
-    out += raw
-
-
-def _put_uvarint(out: bytearray, value: int) -> None:
-    while value > 0x7F:
-        out.append((value & 0x7F) | 0x80)
-        value >>= 7
-    out.append(value)

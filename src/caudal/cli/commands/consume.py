@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, client_config, sigterm_is_ctrl_c
+from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, StopRequest, client_config
 from caudal.cli.errors import UsageError
 from caudal.cli.offset_spec import STORED, parse_offsets
 from caudal.cli.record_format import (
@@ -92,17 +92,13 @@ def consume(
 
     from caudal.cli.reading import Reading
 
-    sigterm_is_ctrl_c()
-
+    stop = StopRequest()
     config = client_config(bootstrap, properties, _defaults(group))
     reading = Reading(
         config, topics, sorted(set(partitions or ())), spec, group=group, stop_at_end=exit_at_end, quiet=quiet
     )
     try:
-        _print_records(reading, write, count, unbuffered)
-    except KeyboardInterrupt:
-        # Ctrl-C is how a reading without an end is ended: no failure.
-        pass
+        _print_records(reading, write, count, unbuffered, stop)
     finally:
         reading.close()
 
@@ -121,7 +117,7 @@ def _defaults(group: str | None) -> dict[str, Any]:
     }
 
 
-def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: bool) -> None:
+def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: bool, stop: StopRequest) -> None:
     out = sys.stdout.buffer
     printed = 0
     for batch in reading:
@@ -136,6 +132,8 @@ def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: b
                 return
         if batch:
             out.flush()
+        if stop.made:  # how a reading without an end is ended: no failure
+            return
 
 
 def _writer(

@@ -175,7 +175,8 @@ def _describe(admin: AdminClient, bootstrap: str, name: str, all_configs: bool) 
     shown = {key: entry.value for key, entry in sorted(entries.items()) if all_configs or int(entry.source) == 1}
     return {
         "topic": name,
-        "topic_id": str(description.topic_id),
+        # confluent-kafka prints ids in plain base64; Kafka's tools use the alphabet that is safe in addresses.
+        "topic_id": str(description.topic_id).replace("+", "-").replace("/", "_"),
         "internal": bool(description.is_internal),
         "partitions": partitions,
         "configs": shown,

@@ -104,6 +104,9 @@ def up(
         str(data / "broker"),
         "--log-level",
         log_level,
+        # One person's machine: nobody is waiting to join, so a first consumer need not wait for company.
+        "-c",
+        "group.initial.rebalance.delay.ms=0",
     ]
     if metrics_port is not None:
         arguments += ["--metrics-port", str(metrics_port)]

@@ -28,7 +28,7 @@ from caudal.broker.log.cleaner import Cleaner, CleaningFailed, DirtyLog
 from caudal.broker.log.config import LogConfig, StoreConfig
 from caudal.broker.log.log import Log
 from caudal.broker.log.store import LogStore
-from caudal.broker.wire.batch import Record, records
+from caudal.broker.wire.batch import HEADER_SIZE, Record, records
 
 COMPACT = LogConfig(
     segment_bytes=2000,
@@ -109,6 +109,16 @@ class TestWhatStays:
         assert log.read(3, 10**6, 5) == whole  # nothing to drop: byte for byte
         assert read_all(log)[0] == Record(2, 1002, b"a", b"2" * 50)
         assert second.base_sequence == 13
+        await store.close()
+
+    async def test_lz4_is_written_in_the_frames_that_java_reads(self, tmp_path: Path) -> None:
+        store, log = open_store(tmp_path)
+        append(log, (b"a", b"1"), (b"a", b"2"), codec=3)
+        log.roll()
+        await clean(store)
+        (batch,) = log.batches(0)
+        flags = batch.buffer[batch.start + HEADER_SIZE + 4]
+        assert flags & 0x20  # blocks do not depend on each other
         await store.close()
 
     async def test_the_active_segment_is_never_touched(self, tmp_path: Path) -> None:

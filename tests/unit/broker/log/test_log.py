@@ -228,6 +228,7 @@ class TestTransactions:
         assert log.aborted_transactions(marker, marker + 1) == [(1, 0)]
         assert log.aborted_transactions(marker + 1, 4) == []
         assert log.aborted_transactions(second, second + 1) == [(1, 4)]
+        log.flush()
         assert len(file_names(log, ".txnindex")) == 2
 
 
@@ -462,6 +463,17 @@ class TestTrouble:
         log.close()
         assert os.path.getsize(log.active.path()) == log.active.size
         assert open_log(tmp_path, LogConfig(), clean=True).log_end_offset == 30
+
+
+class TestIndexOfTheActiveSegment:
+    def test_a_wrong_entry_in_use_by_the_writer_costs_a_scan_and_no_wrong_answer(self, tmp_path: Path) -> None:
+        log = open_log(tmp_path, LogConfig(index_interval_bytes=100))
+        append_values(log, 50)
+        log.active.index().positions[3] += 5
+        for offset in range(50):
+            assert read_all(log, start=offset)[0].offset == offset
+        append_values(log, 50)
+        assert offsets(read_all(log)) == list(range(100))
 
 
 class TestThreads:

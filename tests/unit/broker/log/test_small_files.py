@@ -60,8 +60,7 @@ def test_every_topic_id_survives_its_text() -> None:
 def test_the_transaction_index_has_34_bytes_an_entry(tmp_path: Path) -> None:
     path = str(tmp_path / "x.txnindex")
     first, second = AbortedTransaction(7, 10, 15, 12), AbortedTransaction(8, 12, 20, 21)
-    aborted.append(path, first)
-    aborted.append(path, second)
+    aborted.write(path, [first, second])
     assert (tmp_path / "x.txnindex").stat().st_size == 68
     assert (tmp_path / "x.txnindex").read_bytes()[:10] == b"\x00\x00" + (7).to_bytes(8, "big")
     assert aborted.read(path) == [first, second]

@@ -247,6 +247,20 @@ class TestHousekeeping:
         await running.flush(other)
         assert other.recovery_point == 3
 
+    async def test_a_deleted_data_folder_is_one_line(self, running: LogStore, caplog: pytest.LogCaptureFixture) -> None:
+        logs = [running.create("t", partition, uuid4(), CONFIG) for partition in range(5)]
+        shutil.rmtree(running.folder)
+        await until(lambda: running.failure and all(log.failure for log in logs))
+        assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
+
+    async def test_new_settings_count_from_the_next_turn(self, running: LogStore) -> None:
+        running.settings = StoreConfig(checkpoint_interval_ms=10**18, flush_check_interval_ms=10)
+        log = running.create("t", 0, uuid4(), LogConfig(flush_ms=1))
+        await asyncio.sleep(0.1)
+        append_values(log, 1)
+        await until(lambda: log.recovery_point == 1)
+        assert checkpoints.read_offsets(running.folder / checkpoints.RECOVERY_POINT).get(("t", 0), 0) == 0
+
     async def test_after_a_failure_the_stop_does_not_count_as_orderly(self, tmp_path: Path) -> None:
         store = open_store(tmp_path)
         log = store.create("t", 0, uuid4(), CONFIG)

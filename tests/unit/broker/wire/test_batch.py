@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cramjam
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ payloads = st.lists(st.tuples(st.integers(0, 2**41), some_bytes, some_bytes, hea
 
 
 @given(payloads, st.sampled_from(range(5)), st.integers(0, 2**50))
-def test_a_batch_reads_back_as_it_was_built(payload, codec: int, base: int) -> None:
+def test_a_batch_reads_back_as_it_was_built(payload: list[Any], codec: int, base: int) -> None:
     items = [Record(base + delta, *fields) for delta, fields in enumerate(payload)]
     batch = build_batch(items, codec=codec, producer_id=7, producer_epoch=1, base_sequence=3)
     header = read_header(batch)

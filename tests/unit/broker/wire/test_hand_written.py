@@ -60,6 +60,14 @@ def test_a_produce_response_is_read_by_kio_as_it_was_written(version: int) -> No
         assert bad.error_message == "too large"
 
 
+@pytest.mark.parametrize("version", PRODUCE_VERSIONS)
+def test_what_stands_behind_the_request_in_the_buffer_is_not_read(version: int) -> None:
+    good = messages.encode_request(ApiKey.PRODUCE, version, produce_request(version))
+    for end in range(len(good)):
+        with pytest.raises(messages.Malformed):
+            produce.parse(bytearray(good), 0, end, version)
+
+
 def fetch_request(version: int) -> dict[str, Any]:
     partition = {
         "partition": 2,

@@ -1,0 +1,144 @@
+"""SIGTERM and Ctrl-C: what was acknowledged is there, those who wait get an answer, the next start skips recovery."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from caudal.broker.errors import ErrorCode
+from caudal.broker.log.checkpoints import CLEAN_SHUTDOWN
+from caudal.broker.wire.api_keys import ApiKey
+from tests.robustness.raw import Closed, Raw, batch_of
+
+from .process import BrokerProcess, running_broker
+from .test_kill import begin
+from .verify import check_files, check_plain, check_table, check_transactions, read_topic
+from .workload import PlainProducer, TableProducer, TransactionalProducer
+
+NOT_ORDERLY = "not orderly"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+@pytest.mark.timeout(120)
+def test_stop_under_load(tmp_path: Path, number: signal.Signals) -> None:
+    with running_broker(tmp_path / "data") as broker:
+        workers = begin(broker.bootstrap, seed=1)
+        for _ in range(2):
+            time.sleep(1.0)
+            started = time.monotonic()
+            assert broker.stop(number) == 0
+            assert time.monotonic() - started < 10
+            assert (broker.data / CLEAN_SHUTDOWN).exists()
+            assert check_files(broker.data, compacted={"table"}) > 0
+            broker.start()
+            assert not (broker.data / CLEAN_SHUTDOWN).exists(), "a crash from now on would go unnoticed"
+        assert NOT_ORDERLY not in broker.said(), "an orderly stop was followed by a recovery"
+        assert "Traceback" not in broker.said(), broker.said()[-3000:]
+        for worker in workers:
+            worker.stopping.set()
+        for worker in workers:
+            worker.thread.join(60)
+            assert worker.failure is None, worker.failure
+        plain, orders = read_topic(broker.bootstrap, "plain"), read_topic(broker.bootstrap, "orders")
+        transactions = read_topic(broker.bootstrap, "txn", committed=True)
+        for worker in workers:
+            if isinstance(worker, TableProducer):
+                check_table(worker, read_topic(broker.bootstrap, "table"))
+            elif isinstance(worker, PlainProducer):
+                assert worker.progress > 0
+                check_plain(worker, orders if worker.idempotent else plain)
+            elif isinstance(worker, TransactionalProducer):
+                assert worker.progress > 0
+                check_transactions(worker, transactions)
+
+
+def test_a_kill_is_noticed_by_the_next_start(tmp_path: Path) -> None:
+    with running_broker(tmp_path / "data") as broker:
+        with Raw(broker.port) as client:
+            client.create_topic("t")
+            client.produce("t", batch_of(b"a"))
+        broker.kill()
+        broker.start()
+        assert NOT_ORDERLY in broker.said()
+
+
+def stopped_while_waiting(broker: BrokerProcess) -> float:
+    """Stops the broker in the background; returns when the stop has begun."""
+    thread = threading.Thread(target=broker.stop, daemon=True)
+    time.sleep(0.2)
+    thread.start()
+    return time.monotonic()
+
+
+def test_long_polls_are_answered(tmp_path: Path) -> None:
+    with running_broker(tmp_path / "data") as broker, Raw(broker.port, 20) as client:
+        client.create_topic("t")
+        client.produce("t", batch_of(b"a"))
+        sent = client.send_fetch("t", 1, max_wait_ms=20_000)
+        started = stopped_while_waiting(broker)
+        answer = client.receive_response(ApiKey.FETCH, 11, sent)
+        assert answer.responses[0].partitions[0].error_code == ErrorCode.none
+        assert time.monotonic() - started < 5
+        assert client.is_closed()
+
+
+def test_members_that_wait_for_a_rebalance_are_not_left_alone(tmp_path: Path) -> None:
+    """A JoinGroup that waits for company gets an answer or a closed connection, not silence."""
+    patient = {"group.initial.rebalance.delay.ms": "20000"}
+    with running_broker(tmp_path / "data", patient) as broker, Raw(broker.port, 20) as client:
+        client.request(ApiKey.FIND_COORDINATOR, 1, {"key": "group", "key_type": 0})
+        values = {
+            "group_id": "group",
+            "session_timeout": 30_000,
+            "rebalance_timeout": 30_000,
+            "member_id": "",
+            "protocol_type": "consumer",
+            "protocols": [{"name": "range", "metadata": b""}],
+        }
+        sent = client.send_request(ApiKey.JOIN_GROUP, 3, values)
+        started = stopped_while_waiting(broker)
+        try:
+            client.receive_response(ApiKey.JOIN_GROUP, 3, sent)
+        except Closed:
+            pass
+        assert time.monotonic() - started < 8
+
+
+def test_pipelined_requests_at_the_moment_of_the_stop(tmp_path: Path) -> None:
+    """Every acknowledgement that was sent counts; requests that were not handled get none."""
+    with running_broker(tmp_path / "data") as broker:
+        with Raw(broker.port, 20) as client:
+            client.create_topic("t")
+            sent = [client.send_produce("t", batch_of(b"%d" % number)) for number in range(2000)]
+            thread = threading.Thread(target=broker.stop, daemon=True)
+            thread.start()
+            acknowledged = 0
+            try:
+                for correlation_id in sent:
+                    answer = client.receive_response(ApiKey.PRODUCE, 9, correlation_id)
+                    partition = answer.responses[0].partition_responses[0]
+                    if partition.error_code == ErrorCode.none:
+                        assert partition.base_offset == acknowledged
+                        acknowledged += 1
+            except Closed:
+                pass
+            thread.join(30)
+        broker.start()
+        with Raw(broker.port) as client:
+            assert client.fetch("t").high_watermark >= acknowledged
+
+
+def test_a_second_signal_does_not_hurt(tmp_path: Path) -> None:
+    with running_broker(tmp_path / "data") as broker:
+        with Raw(broker.port) as client:
+            client.create_topic("t")
+            client.produce("t", batch_of(b"a"))
+        assert broker.process is not None
+        broker.process.send_signal(signal.SIGINT)
+        broker.process.send_signal(signal.SIGINT)
+        assert broker.process.wait(20) == 0
+        assert (broker.data / CLEAN_SHUTDOWN).exists()
