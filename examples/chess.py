@@ -9,7 +9,7 @@ Run it, with a broker at localhost:9092 (`caudal broker`):
     caudal topic create moves -p 2
     caudal run examples/chess.py
 
-Feed it from another terminal: the game's name, then from where to where (a promotion has the piece at the end, `a7a8q`):
+Feed it from another terminal: the game's name, then from where to where (a promotion adds the piece, `a7a8q`):
 
     printf '%s\n' 'ana-eva:f2f3' 'ana-eva:e7e5' 'ana-eva:e2e5' 'ana-eva:g2g4' 'ana-eva:d8h4' | caudal produce moves -K :
 
@@ -48,7 +48,15 @@ ENDS_RIGHT = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"
 
 def new_game():
     board = "rnbqkbnr" + "p" * 8 + "." * 32 + "P" * 8 + "RNBQKBNR"
-    return {"board": board, "turn": "white", "castling": "KQkq", "passed": None, "moves": 0, "move": None, "result": None}
+    return {
+        "board": board,
+        "turn": "white",
+        "castling": "KQkq",
+        "passed": None,
+        "moves": 0,
+        "move": None,
+        "result": None,
+    }
 
 
 def square(x, y):
@@ -101,17 +109,19 @@ def possible_moves(game):
             if board[there] == "." or board[there].isupper() != white:
                 yield here + square(there % 8, there // 8)
     for move, (right, _, rook_to, empty) in CASTLING.items():
-        if right in game["castling"] and right.isupper() == white and all(board[place(name)] == "." for name in empty):
-            if not any(is_attacked(board, place(name), not white) for name in (move[:2], rook_to)):
-                yield move
+        if right not in game["castling"] or right.isupper() != white:
+            continue
+        is_free = all(board[place(name)] == "." for name in empty)
+        if is_free and not any(is_attacked(board, place(name), not white) for name in (move[:2], rook_to)):
+            yield move
 
 
 def pawn_targets(board, start, white, passed):
-    x, y, ahead = start % 8, start // 8, -1 if white else 1
+    ahead = -1 if white else 1
     one, two = start + 8 * ahead, start + 16 * ahead
     if board[one] == ".":
         yield one
-        if y == (6 if white else 1) and board[two] == ".":
+        if start // 8 == (6 if white else 1) and board[two] == ".":
             yield two
     for there in reached(board, start, [(-1, ahead), (1, ahead)], False):
         if (board[there] != "." and board[there].isupper() != white) or square(there % 8, there // 8) == passed:

@@ -9,7 +9,10 @@ Run it, with a broker at localhost:9092 (`caudal broker`):
     caudal topic create turnout -p 1
     caudal topic create votes -p 2
     caudal topic create previous-results -p 2 -c cleanup.policy=compact
+    caudal topic create turnout-by-hour -c retention.ms=-1
     caudal run examples/elections.py
+
+(Results by the hour carry the time of the election. It is years ago, so an ordinary topic would soon forget them.)
 
 Feed it from another terminal. First the results of last time, keyed by community and party:
 
@@ -17,9 +20,9 @@ Feed it from another terminal. First the results of last time, keyed by communit
 
 During the day polling stations say how many came; each report has its own time:
 
-    echo 'z-1={"community": "Aragón", "voters": 120, "at": "2027-05-23T09:30:00+02:00"}' | caudal produce turnout -K =
-    echo 'z-2={"community": "Aragón", "voters": 80, "at": "2027-05-23T09:50:00+02:00"}' | caudal produce turnout -K =
-    echo 'z-1={"community": "Aragón", "voters": 60, "at": "2027-05-23T10:20:00+02:00"}' | caudal produce turnout -K =
+    echo 'z-1={"community": "Aragón", "voters": 120, "at": "2023-05-28T09:30:00+02:00"}' | caudal produce turnout -K =
+    echo 'z-2={"community": "Aragón", "voters": 80, "at": "2023-05-28T09:50:00+02:00"}' | caudal produce turnout -K =
+    echo 'z-1={"community": "Aragón", "voters": 60, "at": "2023-05-28T10:20:00+02:00"}' | caudal produce turnout -K =
 
 At night they count:
 

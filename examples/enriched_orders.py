@@ -1,8 +1,8 @@
 r"""Orders with all that belongs to them: every kind of join of a stream.
 
-Shows: a join with a table (customers: on the key), with a global table (products: on a field of the order, whatever the
-partitions are), and with another stream (payments: within ten minutes, and what was not paid in time). An order is keyed
-by its customer, so customers must have as many partitions as orders.
+Shows: a join with a table (customers: on the key), with a global table (products: on a field of the order, whatever
+the partitions are), and with another stream (payments: within ten minutes, and what was not paid in time). An order is
+keyed by its customer, so customers must have as many partitions as orders.
 
 Run it, with a broker at localhost:9092 (`caudal broker`):
 
@@ -25,8 +25,9 @@ And look:
     caudal consume deliveries -K ': '
     caudal consume settled -K ': '
 
-`deliveries` has every order with its buyer and product. `settled` has the paid ones at once; the others come as unpaid when
-ten minutes of stream time have passed, that is, with a later order or payment of the same partition.
+`deliveries` has every order with its buyer and product. `settled` has the paid ones at once; the others come as unpaid
+when eleven minutes of stream time have passed (ten, and one of grace), that is, with a later order or payment of the
+same partition.
 """
 
 from caudal.serde import Json, String

@@ -11,7 +11,7 @@ Run it, with a broker at localhost:9092 (`caudal broker`):
 
 Feed it from another terminal, and look; half a minute after its last reading a sensor is reported silent:
 
-    printf '%s\n' 'boiler={"celsius": 61}' 'cellar={"celsius": 12}' 'boiler={"celsius": 63}' | caudal produce readings -K =
+    printf '%s\n' 'boiler={"celsius": 61}' 'cellar={"celsius": 12}' | caudal produce readings -K =
     caudal consume alarms averages -f '%t %k %s\n'
 """
 

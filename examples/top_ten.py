@@ -2,8 +2,8 @@ r"""The ten most played songs: a result over all partitions, in two phases.
 
 Shows: how to get one global answer without sending every record to one place. Phase one counts the songs in as many
 tasks as there are partitions; each task keeps the top ten *of its partition*, and says so only when they change.
-Phase two is one task over a topic with a single partition: it merges those short lists. Every song lives in one partition,
-so the top ten of all are among the top tens of each.
+Phase two is one task over a topic with a single partition: it merges those short lists. Every song lives in one
+partition, so the top ten of all are among the top tens of each.
 
 Run it, with a broker at localhost:9092 (`caudal broker`):
 

@@ -1,5 +1,5 @@
-"""The files in examples/ as tests see them: their builders, loaded as `caudal run` loads them, and the commands of their
-headers, which are shell lines that a reader copies."""
+"""The files in examples/ as tests see them: their builders, loaded as `caudal run` loads them, and the commands of
+their headers, which are shell lines that a reader copies."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from caudal.testing import TopologyTestDriver
 from tests.examples.example_files import load
 
 builder = load("chess")
-chess: Any = sys.modules["caudal_app_chess"]
+chess: Any = importlib.import_module("examples.chess")
 
 
 def position(fen: str) -> dict[str, Any]:

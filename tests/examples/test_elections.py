@@ -27,7 +27,7 @@ def vote(driver: TopologyTestDriver, community: str, party: str, votes: int) -> 
 
 
 def turn_out(driver: TopologyTestDriver, community: str, voters: int, at: str) -> None:
-    report = {"community": community, "voters": voters, "at": f"2027-05-23T{at}:00+02:00"}
+    report = {"community": community, "voters": voters, "at": f"2023-05-28T{at}:00+02:00"}
     driver.pipe_input("turnout", "a-station", report)
 
 
@@ -66,7 +66,7 @@ def test_the_turnout_of_an_hour_is_written_once_when_it_is_final(driver: Topolog
     assert outputs(driver, "turnout-by-hour") == []
     turn_out(driver, "Aragón", 1, "10:15")
     turn_out(driver, "Aragón", 1000, "09:59")  # too late: the hour was written
-    hour = "2027-05-23T07:00:00+00:00"
+    hour = "2023-05-28T07:00:00+00:00"
     assert outputs(driver, "turnout-by-hour") == [
         ("Aragón", {"from": hour, "voters": 200}),
         ("Galicia", {"from": hour, "voters": 10}),

@@ -1,5 +1,6 @@
-"""docs/streams.md: its code runs from top to bottom in one namespace and prints what the page says; its commands are ones that
-the command line takes; its table of operators has them all. Blocks marked `needs-broker` run in test_on_spark.py."""
+"""docs/streams.md: its code runs from top to bottom in one namespace and prints what the page says; its commands are
+ones that the command line takes; its table of operators has them all. Blocks marked `needs-broker` run in
+test_on_spark.py."""
 
 from __future__ import annotations
 
@@ -68,6 +69,10 @@ def test_every_flag_of_run_is_in_the_guide() -> None:
 
 
 def test_the_links_of_the_page_lead_somewhere() -> None:
-    titles = {re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in GUIDE.splitlines() if line.startswith("#")}
-    assert {link for link in re.findall(r"\]\(#([^)]+)\)", GUIDE)} <= titles
+    titles = {
+        re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in GUIDE.splitlines()
+        if line.startswith("#")
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", GUIDE)) <= titles
     assert all((ROOT / "docs" / file).exists() for file in re.findall(r"\]\(([^)#]+\.md)\)", GUIDE))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from caudal.testing import TopologyTestDriver
 from caudal.streams import Windowed
+from caudal.testing import TopologyTestDriver
 from tests.examples.example_files import load
 
 

@@ -97,9 +97,9 @@ def test_lost_local_state_is_rebuilt_and_a_lost_worker_replaced(
     assert app.metrics()["restored"] > 0
     for batch in range(4):
         kafka.send(source, *lines(60 + 40 * batch, 100 + 40 * batch))
-        victims = [row["pid"] for row in app.tasks() if row["pid"]]
+        victims = sorted({row["pid"] for row in app.tasks() if row["pid"]})
         os.kill(victims[batch % len(victims)], signal.SIGKILL)
-        time.sleep(0.6)
+        time.sleep(1.5)
     kafka.until(lambda: kafka.table(target), words(lines(0, 220)))
     assert_each_count_once(kafka, target, words(lines(0, 220)))
     assert app.state == "RUNNING"

@@ -109,6 +109,7 @@ class Run:
                 raise BenchError(reason)
             engine = self.engine(key)
             engine.resume()
+            engine.prepare()
             time.sleep(SETTLE)
             values = case.run(session, engine)
             self.results.add(case.name, number, key, values)

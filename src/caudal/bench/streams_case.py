@@ -25,7 +25,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from caudal.bench.case import Figure, Values
 from caudal.bench.servers import Server
-from caudal.bench.streams_data import Batch, Expected, check, customers, fill
+from caudal.bench.streams_data import SPAN_MS, Batch, Expected, check, customers, fill
 from caudal.bench.streams_engines import Engine
 from caudal.bench.streams_job import Job
 from caudal.bench.workloads import ADMIN_TIMEOUT, WorkloadError, client_config, finish
@@ -93,7 +93,7 @@ class StreamsSession:
         fill(self.server.port, job.input, batch.messages())
 
     def fill_table(self, job: Job, keys: int) -> None:
-        fill(self.server.port, job.table, customers(keys, ("user", "warm"), self.begins_at - 1))
+        fill(self.server.port, job.table, customers(keys, ("user", "warm"), self.begins_at - SPAN_MS - 1))
 
     def written(self, topic: str) -> int:
         places = {TopicPartition(topic, index): OffsetSpec.latest() for index in range(PARTITIONS)}

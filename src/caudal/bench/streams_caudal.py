@@ -1,4 +1,4 @@
-"""Caudal itself in `caudal bench streams`: the same topologies in its DSL, in one process whose Spark session stays open.
+"""Caudal itself in `caudal bench streams`: the topologies in its DSL, in one process whose Spark session stays open.
 
 `begin` also answers how long the application took to run, and `restored` what its tasks read back from changelogs.
 """

@@ -76,13 +76,12 @@ def city(key: int) -> str:
     return CITIES[key % len(CITIES)]
 
 
-def fill(port: int, topic: str, messages: Iterator[dict[str, Any]]) -> int:
-    """Writes all of them, by key, and returns how many there were."""
+def fill(port: int, topic: str, messages: Iterator[dict[str, Any]]) -> None:
+    """Writes all of them, by key."""
     deliveries = Deliveries()
     settings = {"linger.ms": 20, "queue.buffering.max.messages": 200_000}
     producer = bulk_producer(port, "all", deliveries, partitioner=PARTITIONER, **settings)
-    sent = 0
-    for sent, message in enumerate(messages, 1):
+    for message in messages:
         # One by one: produce_batch takes no timestamps.
         while True:
             try:
@@ -91,7 +90,6 @@ def fill(port: int, topic: str, messages: Iterator[dict[str, Any]]) -> int:
             except BufferError:
                 producer.poll(0.01)
     deliveries.check(producer.flush(STALL_TIMEOUT))
-    return sent
 
 
 @dataclass(slots=True)

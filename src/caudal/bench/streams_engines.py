@@ -1,9 +1,9 @@
-"""The engines of `caudal bench streams`: Caudal, hand-written PySpark, Kafka Streams (Java), Quix Streams. Each is a program of
-its own that is started, told what to run, paused and ended from here.
+"""The engines of `caudal bench streams`: Caudal, hand-written PySpark, Kafka Streams (Java), Quix Streams. Each is a
+program of its own that is started, told what to run, paused and ended from here.
 
-Caudal, PySpark and Kafka Streams stay alive between cases, so that their JVMs are warm; Quix Streams is started per job, as
-many times as the others have threads, which is how it is scaled. A paused engine (SIGSTOP, with all its children) takes no
-CPU. Quix Streams lives in an environment of its own, made on first use.
+Caudal, PySpark and Kafka Streams stay alive between cases, so that their JVMs are warm; Quix Streams is started per
+job, as many times as the others have threads, which is how it is scaled. A paused engine (SIGSTOP, with all its
+children) takes no CPU. Quix Streams lives in an environment of its own, made on first use.
 """
 
 from __future__ import annotations
@@ -135,9 +135,13 @@ class Engine(ABC):
 
     def begin(self, job: Job) -> dict[str, Any]:
         """Starts the application; it may still be on its way to its first record afterwards."""
+        self.prepare()
+        return self.programs[0].ask(job.as_command())
+
+    def prepare(self) -> None:
+        """Starts the process where it does not run yet, with its JVM and Spark session: no case counts that."""
         if not self.programs:
             self.launch()
-        return self.programs[0].ask(job.as_command())
 
     def counts_itself(self, job: Job) -> bool:
         """Whether the output does not tell how far it is: fewer records come out than go in."""
@@ -256,6 +260,9 @@ class Quix(Engine):
 
     def command(self) -> list[str]:
         return [str(quix_python()), str(QUIX_PROGRAM)]
+
+    def prepare(self) -> None:
+        quix_python()
 
     def begin(self, job: Job) -> dict[str, Any]:
         for number in range(job.threads):

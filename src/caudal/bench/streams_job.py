@@ -1,7 +1,7 @@
 """What every engine of `caudal bench streams` is asked to run, and the line protocol it is asked by.
 
-A program of an engine reads one JSON command per line (`begin` with a job, `processed`, `end`) and answers each with one
-JSON line, the first of which says that it is ready. The Java peer and the Quix peer speak the same protocol without
+A program of an engine reads one JSON command per line (`begin` with a job, `processed`, `end`) and answers each with
+one JSON line, the first of which says that it is ready. The Java peer and the Quix peer speak the same protocol without
 importing this. Nothing here measures: the bench looks at the topics from outside.
 """
 

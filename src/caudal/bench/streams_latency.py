@@ -1,8 +1,8 @@
-"""End-to-end latency of a running application: a paced producer on its input, a consumer on its output, in a process of its
-own (`python -m caudal.bench.streams_latency '{…}'`), so that neither's CPU is the runner's.
+"""End-to-end latency of a running application: a paced producer on its input, a consumer on its output, in a process of
+its own (`python -m caudal.bench.streams_latency '{…}'`), so that neither's CPU is the runner's.
 
-Latency is from `produce()` to the output record in the consumer's hands. The map carries a stamp through its `id`; a count
-cannot, there the record's timestamp is used, which every engine passes on (in ms).
+Latency is from `produce()` to the output record in the consumer's hands. The map carries a stamp through its `id`; a
+count cannot, there the record's timestamp is used, which every engine passes on (in ms).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The plot of `caudal bench streams`: bars per case and engine, as an SVG written by hand (no plotting library is needed).
+"""The plot of `caudal bench streams`: bars per case and engine, as an SVG written by hand (no plotting library).
 
-Throughput only; each case has its own scale, since a ratio is what is to be seen. Light and dark pages both can show it.
+Throughput only; each case has its own scale, since a ratio is what is to be seen. Light and dark pages can show it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Quix Streams as a peer of `caudal bench streams`: one job in one process, run by a Python of its own (Quix pins versions
-of confluent-kafka and pydantic that are not ours, so it cannot live in our environment).
+"""Quix Streams as a peer of `caudal bench streams`: one job in one process, run by a Python of its own (Quix pins
+versions of confluent-kafka and pydantic that are not ours, so it cannot live in our environment).
 
-It speaks the protocol of streams_job.py and imports nothing of Caudal. Quix is scaled by starting it several times, which
-the engine does. Left out: `processed` (every update is emitted, the bench counts those).
+It speaks the protocol of streams_job.py and imports nothing of Caudal. Quix is scaled by starting it several times,
+which the engine does. Left out: `processed` (every update is emitted, the bench counts those).
 """
 
 import json
@@ -10,8 +10,8 @@ import sys
 import threading
 from typing import Any
 
-from quixstreams import Application, State
-from quixstreams.models import JSONSerializer
+from quixstreams import Application, State  # type: ignore[import-not-found]
+from quixstreams.models import JSONSerializer  # type: ignore[import-not-found]
 
 
 def rewritten(order: dict[str, Any]) -> dict[str, Any]:

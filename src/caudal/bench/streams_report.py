@@ -1,7 +1,7 @@
 """How the results of `caudal bench streams` are shown: tables on the terminal, and its generated part of BENCHMARKS.md.
 
-What the broker's report knows already (how a number is written, what machine this is) is taken from report.py. Targets that
-are not met come first in the markdown.
+What the broker's report knows already (how a number is written, what machine this is) is taken from report.py. Targets
+that are not met come first in the markdown.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ HEADING = "## Streams"
 COLUMNS = ("figure", "Caudal", "beside", "", "ratio", "spread", "target", "")
 UNITS = {"rate": "rec/s", "p50": "ms", "p99": "ms", "max": "ms"}
 NOTE = (
-    f"{PARTITIONS} partitions, {THREADS} threads (Quix Streams: {THREADS} processes); an application runs and has warmed "
-    "up, is stopped while its input is filled, and the clock runs from when it goes on until all is through; each result "
-    "is checked before its time counts."
+    f"{PARTITIONS} partitions, {THREADS} threads (Quix Streams: {THREADS} processes). An application runs and has "
+    "warmed up, is stopped while its input is filled, and the clock runs from when it goes on until all is through; "
+    "each result is checked before its time counts."
 )
 
 

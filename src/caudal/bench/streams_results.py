@@ -1,7 +1,7 @@
 """From the values of every round to the rows of the table of `caudal bench streams`.
 
-As in results.py, a ratio is taken within a round and then the median over the rounds; the row itself, with its spread and
-its verdict, is that of results.py. What is new here: several peers, and cases of Caudal compared with one another.
+As in results.py, a ratio is taken within a round and then the median over the rounds; the row itself, with its spread
+and its verdict, is that of results.py. What is new here: several peers, and cases of Caudal compared with one another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The topologies of `caudal bench streams` in Caudal's DSL, written as a user would; the peers' are in their own programs."""
+"""The topologies of `caudal bench streams` in Caudal's DSL, as a user would write them; the peers have their own."""
 
 from __future__ import annotations
 

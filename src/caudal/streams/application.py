@@ -212,14 +212,24 @@ def start(builder: StreamsBuilder | Topology, **settings: Any) -> Application:
 
 
 def start_all(
-    builders: Sequence[StreamsBuilder | Topology], *, host: SparkHost, timeout: float = START_SECONDS, **settings: Any
+    builders: Sequence[StreamsBuilder | Topology | Application],
+    *,
+    host: SparkHost,
+    timeout: float = START_SECONDS,
+    **settings: Any,
 ) -> list[Application]:
-    """Starts several applications on one host: one query, started once for all of them."""
+    """Starts several applications on one host: one query, started once for all of them.
+
+    An `Application` among them was made with `host=` and settings of its own.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     from caudal.runtime.spark.hosted_application import State
 
-    applications = [Application(builder, host=host, **settings) for builder in builders]
+    applications = [
+        builder if isinstance(builder, Application) else Application(builder, host=host, **settings)
+        for builder in builders
+    ]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda application: application._hosted.prepare(), applications))
     host.add(*(application._hosted for application in applications))

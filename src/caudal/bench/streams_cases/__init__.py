@@ -1,1 +1,1 @@
-"""The cases of `caudal bench streams`, one file per subject; each file is imported by itself (caudal.bench.streams_case)."""
+"""The cases of `caudal bench streams`, one file per subject; each is imported by itself (streams_case.py)."""

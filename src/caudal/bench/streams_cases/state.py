@@ -1,4 +1,4 @@
-"""State: throughput over a million keys beside a thousand, and how quickly a lost state comes back from its changelog."""
+"""State: throughput over a million keys beside a thousand, and how quickly a lost state is restored."""
 
 from __future__ import annotations
 

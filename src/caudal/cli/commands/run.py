@@ -105,7 +105,9 @@ def run_with_flags(builder: StreamsBuilder, arguments: list[str]) -> None:
         quiet: Quiet = False,
     ) -> None:
         """Run this Streams application."""
-        _run(builder, **dict(locals()))
+        given = dict(locals())
+        given.pop("builder", None)  # the closure's, not an option
+        _run(builder, **given)
 
     try:
         app(args=arguments, prog_name=Path(sys.argv[0]).name)
@@ -134,6 +136,8 @@ def load_builder(file: Path) -> StreamsBuilder:
         raise CliError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
     finally:
         application._reading_file.active = False
+        # Workers cannot import it by this name: unknown here, its functions and classes travel by value.
+        del sys.modules[name]
     found = {id(value): value for value in vars(module).values() if isinstance(value, StreamsBuilder)}
     if len(found) != 1:
         what = "no StreamsBuilder" if not found else f"{len(found)} StreamsBuilders"

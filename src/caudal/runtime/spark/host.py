@@ -83,6 +83,7 @@ class SparkHost:
         self._session: Any = None
         self._owns_session = False
         self._run: _Run | None = None
+        self._starting: set[str] = set()  # applications that the next run will have
         self._link: LinkServer | None = None
         self._pause = FIRST_PAUSE
         self._not_before = 0.0
@@ -117,10 +118,13 @@ class SparkHost:
         self.wake()
         deadline = time.monotonic() + timeout
         with self._condition:
-            while self._run is not None and application_id in self._run.applications and time.monotonic() < deadline:
+            while self._is_in_use(application_id) and time.monotonic() < deadline:
                 self._condition.wait(0.1)
             self._applications.pop(application_id, None)
         application.close()
+
+    def _is_in_use(self, application_id: str) -> bool:
+        return application_id in self._starting or (self._run is not None and application_id in self._run.applications)
 
     def wake(self) -> None:
         with self._condition:
@@ -174,7 +178,11 @@ class SparkHost:
         if run is not None:
             self._stop(run)
         if not self._closing and wanted and time.monotonic() >= self._not_before:
-            self._start(wanted)
+            self._starting = {application.id for application in wanted}
+            try:
+                self._start([application for application in wanted if application.should_run])
+            finally:
+                self._starting = set()
 
     def _died(self, run: _Run) -> None:
         """The query ended by itself: say why, start again later."""

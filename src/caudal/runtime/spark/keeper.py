@@ -94,6 +94,15 @@ class Keeper:
                     call = self._calls.get_nowait()
             except queue.Empty:
                 pass
+        self._refuse_calls()
+
+    def _refuse_calls(self) -> None:
+        """Nobody may wait for a thread that has ended."""
+        while True:
+            try:
+                self._calls.get_nowait()()
+            except queue.Empty:
+                return
 
     def _poll(self) -> None:
         message = self._consumer.poll(0)
@@ -117,11 +126,15 @@ class Keeper:
 
         def call() -> None:
             try:
+                if self._stop.is_set():
+                    raise StreamsError(f"'{self.application_id}' has left its group.")
                 future.set_result(function())
             except BaseException as error:
                 future.set_exception(error)
 
         self._calls.put(call)
+        if not self._thread.is_alive():
+            self._refuse_calls()
         return future.result(2 * CALL_SECONDS)
 
     def _is_member(self) -> bool:

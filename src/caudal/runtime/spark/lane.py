@@ -11,9 +11,11 @@ the other applications go on. Kafka being away is waited for. Only a lost driver
 from __future__ import annotations
 
 import base64
+import faulthandler
 import logging
 import os
 import pickle
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +24,9 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
+from caudal.plan.steps import PassThrough
 from caudal.runtime.errors import OnError, StreamsError, describe
+from caudal.runtime.operators.operator import operator_for
 from caudal.runtime.spark.global_tables import GlobalTables
 from caudal.runtime.spark.hosted_task import HostedTask
 from caudal.runtime.spark.kafka_errors import Meaning, is_of_a_record, kafka_error, meaning, reason
@@ -52,6 +56,8 @@ class Freight:
 
 
 _LANES: dict[int, Lane] = {}
+if os.environ.get("CAUDAL_DEBUG"):
+    faulthandler.register(signal.SIGUSR1)  # `kill -USR1` of a worker that hangs prints where
 
 
 def run_slot(run: str, number: int, freight: bytes, batches: Iterable[Any]) -> Iterator[Any]:
@@ -101,6 +107,7 @@ class Inactive(Exception):
 class Lane:
     def __init__(self, freight: Freight) -> None:
         self.freight = freight
+        operator_for(PassThrough())  # reads the operators' modules once, before threads would do it together
         self._link = Link(freight.address, freight.token)
         self._cargoes = {cargo.application_id: cargo for cargo in freight.cargoes}
         self._ticks = {keeper_topic(application_id) for application_id in self._cargoes}
@@ -246,7 +253,6 @@ class Lane:
         """Brings the task back to its last commit; raises where the error is no passing one."""
         if not isinstance(error, KafkaException | Fenced):
             raise error
-        log.warning("task %s: %s; trying again", work.id, error)
         self._link.ask("trouble", application=work.id.application_id, task=work.task.name, text=_words(error))
         found = kafka_error(error)
         kind = Meaning.FENCED if isinstance(error, Fenced) else meaning(error)
@@ -260,7 +266,7 @@ class Lane:
                 work.task.abandon()
                 return
             except KafkaException as failed:
-                log.warning("task %s cannot abort: %s; it is opened anew", work.id, failed)
+                log.info("task %s cannot abort: %s; it is opened anew", work.id, failed)
         self._close_task(work.id)
         if not self._is_active(work.id.application_id):
             raise Inactive
@@ -337,7 +343,6 @@ class Lane:
             except (KafkaException, Fenced) as error:
                 if not isinstance(error, Fenced) and meaning(error) is Meaning.PERMANENT:
                     raise
-                log.warning("task %s cannot be opened: %s; trying again", id, error)
                 self._link.ask("trouble", application=id.application_id, task=str(id), text=_words(error))
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

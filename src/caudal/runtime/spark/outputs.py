@@ -86,8 +86,8 @@ class _Producing:
             value,
             key,
             -1 if partition is None else partition,
-            None,
             self._report(topic, key, value) if self.trace else None,
+            None,
             timestamp or 1,
             list(headers) if headers else None,
         )
@@ -101,7 +101,7 @@ class _Producing:
     def log_change(
         self, topic: str, partition: int, key: bytes, value: bytes | None, timestamp: int, report: OnDelivery | None
     ) -> None:
-        arguments = (topic, value, key, partition, None, report, max(timestamp, 1))
+        arguments = (topic, value, key, partition, report, None, max(timestamp, 1))
         try:
             self.producer.produce(*arguments)
         except BufferError:
@@ -173,6 +173,7 @@ class TransactionalOutput(_Producing):
             _patiently(lambda: self.producer.send_offsets_to_transaction(offsets, group, CALL_SECONDS))
         _patiently(lambda: self.producer.commit_transaction(CALL_SECONDS))
         self._open = False
+        self.producer.poll(0)  # delivery reports: where the changelogs end
 
     def abort(self) -> None:
         if self._open:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,11 +16,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from caudal import jars
 from caudal.runtime.errors import StreamsError
 
 RETRIES = 4
 CHECKPOINT_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_CHECKPOINT = "caudal-checkpoint-"
 _lock = threading.Lock()
 
 
@@ -137,5 +141,9 @@ def _check_connector(session: Any) -> None:
 def checkpoint_folder() -> Path:
     """A new folder for Spark's checkpoint, in memory where the system has it: the checkpoint is disposable."""
     memory = Path("/dev/shm")
-    parent = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
-    return Path(tempfile.mkdtemp(prefix="caudal-checkpoint-", dir=parent))
+    parent = memory if memory.is_dir() and os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+    for former in parent.glob(f"{_CHECKPOINT}*-*"):
+        pid = former.name.removeprefix(_CHECKPOINT).partition("-")[0]
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):  # its owner was killed
+            shutil.rmtree(former, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_CHECKPOINT}{os.getpid()}-", dir=parent))

@@ -20,6 +20,7 @@ from caudal.runtime.spark.kafka_errors import kafka_error, reason
 from caudal.runtime.spark.settings import Settings, keeper_topic
 
 CALL_SECONDS = 20.0
+REACH_SECONDS = 5.0  # the first question to a cluster
 APPEAR_SECONDS = 20.0
 _KEEPER_CONFIGS = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.bytes": "1048576"}
 
@@ -64,7 +65,7 @@ class ClusterTopics:
 
     def _existing(self) -> dict[str, int]:
         try:
-            found = self.admin.list_topics(timeout=CALL_SECONDS).topics
+            found = self.admin.list_topics(timeout=REACH_SECONDS).topics
         except KafkaException as error:
             cause = kafka_error(error)
             words = reason(cause) if cause is not None else str(error)
