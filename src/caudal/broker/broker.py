@@ -8,7 +8,6 @@ the clean-shutdown marker last. Nothing here handles a request; handlers find th
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import socket
@@ -63,6 +62,7 @@ class Broker:
         self.host = ""
         self.port = 0
         self.is_running = False
+        self.settled = asyncio.Event()  # all is loaded that will be
         self._partitions: dict[str, list[Partition]] = {}
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="caudal-disk")
         self._creating = asyncio.Lock()
@@ -132,7 +132,7 @@ class Broker:
         self._background = [loop.create_task(self.logs.run()), loop.create_task(self._settle())]
 
     async def _settle(self) -> None:
-        """What may happen after the port is open: coordinators load, message classes are built, garbage is frozen."""
+        """What may happen after the port is open: coordinators load, message classes are built."""
         # Groups first: a transaction that ends tells them, and they must know its pending offsets by then.
         await self.groups.load(self)
         await self.transactions.load(self)
@@ -141,8 +141,7 @@ class Broker:
             if not api.raw:
                 messages.response_encoder(api.key, api.last)
             await asyncio.sleep(0)
-        gc.collect()
-        gc.freeze()  # what has been loaded by now lives as long as the process: full collections need not look at it
+        self.settled.set()
 
     async def _listen(self) -> None:
         listener = self.config.listeners[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
+import gc
 import json
 import logging
 import os
@@ -165,7 +166,9 @@ async def _run(options: argparse.Namespace, properties: dict[str, str], started:
         _say_ready(broker, metrics, options, time.perf_counter() - started)
         if options.stop_on_stdin_eof:
             loop.add_reader(0, _on_stdin, loop, stopping)
+        settling = loop.create_task(_freeze_when_settled(broker))
         await stop_wanted
+        settling.cancel()
         log.info("stopping")
     finally:
         if metrics is not None:
@@ -260,6 +263,13 @@ def _say_ready(broker: Broker, metrics: MetricsServer | None, options: argparse.
     if options.ready_fd >= 0:
         with os.fdopen(options.ready_fd, "w") as pipe:
             pipe.write(json.dumps(facts) + "\n")
+
+
+async def _freeze_when_settled(broker: Broker) -> None:
+    """What is loaded by then lives as long as this process: full collections, which stop the loop, skip it."""
+    await broker.settled.wait()
+    gc.collect()
+    gc.freeze()
 
 
 def _on_signal(stopping: asyncio.Event) -> None:
