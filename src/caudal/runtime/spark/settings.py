@@ -65,7 +65,14 @@ class Settings:
     def librdkafka(self, **settings: Any) -> dict[str, Any]:
         """The configuration of a confluent-kafka client: `group_id` becomes group.id."""
         named = {name.replace("_", "."): value for name, value in settings.items()}
-        return {"bootstrap.servers": self.bootstrap, "log_level": 2, **named, **dict(self.client)}
+        fixed = {
+            "bootstrap.servers": self.bootstrap,
+            "log_level": 2,
+            # With the default (rebootstrap), send_offsets_to_transaction never returns after all brokers were away
+            # (librdkafka 2.16): it waits for a broker object that the new bootstrap has thrown away.
+            "metadata.recovery.strategy": "none",
+        }
+        return {**fixed, **named, **dict(self.client)}
 
     def java(self) -> dict[str, str]:
         """The same connection for a Java client, as far as librdkafka's names can be translated."""
