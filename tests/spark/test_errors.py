@@ -92,7 +92,7 @@ def test_a_missing_source_topic_is_named(kafka: Kafka, start: Callable[..., Any]
 
 
 def test_no_broker_is_said(start: Callable[..., Any], unique: Names) -> None:
-    with pytest.raises(StreamsError, match="No broker answers at 127.0.0.1:1"):
+    with pytest.raises(StreamsError, match=r"No broker answers at 127\.0\.0\.1:1"):
         start(doubled(unique("app"), "a", "b"), bootstrap="127.0.0.1:1", client={"log_level": "0"})
 
 
@@ -113,7 +113,7 @@ def test_partitions_added_and_topics_deleted_under_way_stop_it(
 ) -> None:
     grown, gone, target = unique("grown"), unique("gone"), unique("target")
     kafka.create(grown, gone, target, partitions=1)
-    settings = {"bootstrap": kafka.bootstrap, "state_dir": str(tmp_path)}
+    settings: dict[str, Any] = {"bootstrap": kafka.bootstrap, "state_dir": str(tmp_path)}
     one, two = start_all(
         [doubled(unique("one"), grown, target), doubled(unique("two"), gone, target)], host=host, **settings
     )
@@ -150,5 +150,5 @@ def test_state_without_offsets_is_not_trusted(kafka: Kafka, start: Callable[...,
         except Exception:
             assert time.monotonic() < deadline
             time.sleep(0.2)
-    with pytest.raises(StreamsError, match="has state .* but no committed offset"):
+    with pytest.raises(StreamsError, match=r"has state .* but no committed offset"):
         start(counted())

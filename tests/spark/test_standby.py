@@ -53,7 +53,17 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
     kafka.create(source, target)
     kafka.send(source, *lines(0, 100))
     state_dir = str(tmp_path / "state")
-    command = [sys.executable, "-m", "caudal.cli.main", "run", str(APP), "--bootstrap", kafka.bootstrap, "--threads", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "caudal.cli.main",
+        "run",
+        str(APP),
+        "--bootstrap",
+        kafka.bootstrap,
+        "--threads",
+        "2",
+    ]
     first = psutil.Popen(
         [*command, "--state-dir", state_dir, "-X", "session.timeout.ms=3000"],
         env={**os.environ, "APPLICATION": application_id, "SOURCE": source, "TARGET": target},
@@ -66,11 +76,13 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
     second = start(word_count(application_id, source, target), state_dir=state_dir, session_timeout=3000)
     assert second.state == "STANDBY"
     # Records keep coming while the first is killed in the middle of its work.
-    sender = threading.Thread(
-        target=lambda: [
-            (kafka.send(source, *lines(first_line, first_line + 20)), time.sleep(0.1)) for first_line in range(100, 500, 20)
-        ]
-    )
+
+    def send_slowly() -> None:
+        for number in range(100, 500, 20):
+            kafka.send(source, *lines(number, number + 20))
+            time.sleep(0.1)
+
+    sender = threading.Thread(target=send_slowly)
     sender.start()
     time.sleep(0.8)
     kill_tree(first)
@@ -112,7 +124,10 @@ def test_the_flags_that_come_later_are_refused(tmp_path: Path) -> None:
         run.load_builder(empty)
 
 
-def test_ctrl_c_stops_in_good_order(kafka: Kafka, unique: Names, tmp_path: Path, processes: list[psutil.Process]) -> None:
+@pytest.mark.slow  # a JVM of its own
+def test_ctrl_c_stops_in_good_order(
+    kafka: Kafka, unique: Names, tmp_path: Path, processes: list[psutil.Process]
+) -> None:
     """`python app.py` with the same flags; SIGINT commits, leaves the group and ends with 0."""
     source, target, application_id = unique("lines"), unique("counts"), unique("wc")
     kafka.create(source, target, partitions=1)

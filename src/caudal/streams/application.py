@@ -4,8 +4,8 @@
     app.state, app.metrics(), app.tasks()
     app.stop()
 
-This is the public face; the work is in `caudal.runtime.spark` (host.py). Left for later: real-time mode, interactive queries
-(`app.store`), batch.
+This is the public face; the work is in `caudal.runtime.spark` (host.py). Left for later: real-time mode, interactive
+queries (`app.store`), batch.
 """
 
 from __future__ import annotations
@@ -203,7 +203,9 @@ class Application:
         self._hosted.listeners.append(listener)
 
     def store(self, name: str) -> Any:
-        raise StreamsError("Interactive queries are not built yet: read the store's changelog topic or a table's output topic.")
+        raise StreamsError(
+            "Interactive queries are not built yet: read the store's changelog topic or a table's output topic."
+        )
 
 
 def start(builder: StreamsBuilder | Topology, **settings: Any) -> Application:
@@ -273,7 +275,8 @@ def run_until_stopped(application: Application) -> None:
 
 
 def _on_error(text: str) -> OnError:
-    return _choice(OnError, text.replace("_", " ").replace("-", " "), "A handler")
+    chosen: OnError = _choice(OnError, text.replace("_", " ").replace("-", " "), "A handler")
+    return chosen
 
 
 def _choice(kind: Any, text: str, what: str) -> Any:

@@ -27,7 +27,6 @@ def job(topology: str) -> Job:
 def outputs(topology: str, batches: list[Batch]) -> list[tuple[bytes, bytes]]:
     """What Caudal makes of the batches, as bytes, in process."""
     driver = TopologyTestDriver(builder_of(job(topology)))
-    found = []
     try:
         if topology == "join":
             for message in streams_data.customers(10, ("user", "warm"), 0):
@@ -35,11 +34,9 @@ def outputs(topology: str, batches: list[Batch]) -> list[tuple[bytes, bytes]]:
         for batch in batches:
             for message in batch.messages():
                 driver.pipe_input("in", *_record(message, topology), timestamp=message["timestamp"])
-        for record in driver.read_outputs("out"):
-            found.append(_bytes(topology, record))
+        return [_bytes(topology, record) for record in driver.read_outputs("out")]
     finally:
         driver.close()
-    return found
 
 
 def _record(message: dict[str, bytes], topology: str) -> tuple[object, object]:

@@ -1,7 +1,8 @@
 """`caudal run app.py`: runs the Streams application that a file describes, until Ctrl-C.
 
-The file is read as a module that is not `__main__`, and its `StreamsBuilder` is taken; `python app.py` with `builder.run()` at its
-end gives the same with the same flags. Functions of the file are sent to Spark's workers by value, so they need no copy of it.
+The file is read as a module that is not `__main__`, and its `StreamsBuilder` is taken; `python app.py` with
+`builder.run()` at its end gives the same with the same flags. Functions of the file are sent to Spark's workers by
+value, so they need no copy of it.
 """
 
 from __future__ import annotations
@@ -28,13 +29,19 @@ ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-bat
 GuaranteeFlag = Annotated[
     str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
 ]
-Http = Annotated[int | None, typer.Option("--http", metavar="PORT", help="(comes later) Interactive queries over HTTP.")]
-StateDir = Annotated[Path | None, typer.Option("--state-dir", help="Folder for local state (a cache of the changelogs).")]
+Http = Annotated[
+    int | None, typer.Option("--http", metavar="PORT", help="(comes later) Interactive queries over HTTP.")
+]
+StateDir = Annotated[
+    Path | None, typer.Option("--state-dir", help="Folder for local state (a cache of the changelogs).")
+]
 OnBadRecord = Annotated[
-    str, typer.Option("--on-bad-record", metavar="WHAT", help="A record that does not parse: fail, skip or dead-letter.")
+    str,
+    typer.Option("--on-bad-record", metavar="WHAT", help="A record that does not parse: fail, skip or dead-letter."),
 ]
 OnProcessingError = Annotated[
-    str, typer.Option("--on-processing-error", metavar="WHAT", help="A function that raises: fail, skip or dead-letter.")
+    str,
+    typer.Option("--on-processing-error", metavar="WHAT", help="A function that raises: fail, skip or dead-letter."),
 ]
 OnProduceError = Annotated[
     str, typer.Option("--on-produce-error", metavar="WHAT", help="A record that is refused: fail, skip or dead-letter.")

@@ -1,9 +1,10 @@
 """Which offsets a batch covers, read from Spark's own write-ahead log in the checkpoint.
 
-Rows do not say where a batch begins and ends: with transactional topics the first row may stand behind markers, and nothing at
-all may stand at the end. The log says both, before the batch runs, and only the driver writes it, so it can be read here even
-where executors are elsewhere. With it a task can prove that batches join, and commit the batch's end: lag then is 0 where
-everything was read. Without it (a file that cannot be read) tasks ask the broker about every gap.
+Rows do not say where a batch begins and ends: with transactional topics the first row may stand behind markers, and
+nothing at all may stand at the end. The log says both, before the batch runs, and only the driver writes it, so it
+can be read here even where executors are elsewhere. With it a task can prove that batches join, and commit the
+batch's end: lag then is 0 where everything was read. Without it (a file that cannot be read) tasks ask the broker
+about every gap.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Global tables in a worker: all partitions of their topics, read into stores that every task of the process may look up.
+"""Global tables in a worker: all partitions of their topics, read into stores that every task of the process may look
+up.
 
-Read to the end before the first record is processed, and again before each batch: what was in the topic when the batch began is
-visible to it. (Kafka Streams keeps them up to date in a thread of its own; tied to batches, two runs see the same.)
+Read to the end before the first record is processed, and again before each batch: what was in the topic when the
+batch began is visible to it. (Kafka Streams keeps them up to date in a thread of its own; tied to batches, two runs
+see the same.)
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from caudal.runtime.task import Task
 log = logging.getLogger("caudal.streams")
 
 CALL_SECONDS = 15.0
-OPEN_TRANSACTION_SECONDS = 0.1  # how long a batch waits for the end of a partition that a foreign transaction holds open
+OPEN_TRANSACTION_SECONDS = (
+    0.1  # how long a batch waits for the end of a partition that a foreign transaction holds open
+)
 
 
 class GlobalTables:

@@ -1,18 +1,18 @@
 """The host: one Structured Streaming query that runs the tasks of one or several applications, and its supervisor.
 
-One control thread compares what should run (applications whose keeper owns them, not paused, not failed) with what runs, and
-starts the query anew where they differ: an application that comes, goes, pauses, fails or loses its ownership. A query that
-died (a dead Python worker beyond Spark's retries, a broker that was away for long) is started again with a growing pause.
-Every start reads the group's committed offsets; Spark's checkpoint is thrown away with its query.
+One control thread compares what should run (applications whose keeper owns them, not paused, not failed) with what
+runs, and starts the query anew where they differ: an application that comes, goes, pauses, fails or loses its
+ownership. A query that died (a dead Python worker beyond Spark's retries, a broker that was away for long) is started
+again with a growing pause. Every start reads the group's committed offsets; Spark's checkpoint is thrown away with
+its query.
 
-A stop is graceful: workers are told to drain, a tick wakes those that have nothing to do, each finishes its batch, commits,
-closes its tasks and says so; then the query is stopped.
+A stop is graceful: workers are told to drain, a tick wakes those that have nothing to do, each finishes its batch,
+commits, closes its tasks and says so; then the query is stopped.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import logging
 import os
 import shutil
@@ -26,27 +26,20 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 
 from caudal.runtime.errors import StreamsError, describe
-from caudal.runtime.spark import session
+from caudal.runtime.spark import query, session
 from caudal.runtime.spark.batch_ranges import BatchRanges
 from caudal.runtime.spark.hosted_application import HostedApplication, State
-from caudal.runtime.spark.lane import Freight
 from caudal.runtime.spark.link import LinkServer
-from caudal.runtime.spark.rows import COLUMNS
 from caudal.runtime.spark.settings import Cargo, keeper_topic
-from caudal.runtime.spark.slots import Slot, SourceSpec, assign, slot_count
+from caudal.runtime.spark.slots import Slot, assign, slot_count
 
 log = logging.getLogger("caudal.streams")
 
 KEEP_ALIVE_SECONDS = 25.0  # Spark ends Python workers that had nothing to do for a minute
 DRAIN_SECONDS = 30.0
-WATCH_SECONDS = 3.0
+WATCH_SECONDS = 2.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
-SLOT_VARIABLE = "CAUDAL_SLOT"
-
-# Slot numbers in use in this process: two hosts in one session must not share a pool of workers.
-_taken: set[int] = set()
-_environment_lock = threading.Lock()
 
 
 class _Run:
@@ -80,6 +73,7 @@ class SparkHost:
         self._applications: dict[str, HostedApplication] = {}
         self._condition = threading.Condition()
         self._closing = False
+        self._closed = threading.Event()
         self._session: Any = None
         self._owns_session = False
         self._run: _Run | None = None
@@ -95,7 +89,7 @@ class SparkHost:
     # -- from outside ------------------------------------------------------------------------------------------------
 
     def add(self, *applications: HostedApplication) -> None:
-        """Applications that were prepared (their topics exist). The query takes them in as soon as they own their group."""
+        """Applications that were prepared (their topics exist). The query takes them in when they own their group."""
         with self._condition:
             for application in applications:
                 if application.id in self._applications:
@@ -135,6 +129,7 @@ class SparkHost:
             application.wanted = False
         with self._condition:
             self._closing = True
+            self._closed.set()
             self._condition.notify_all()
         if self._thread.is_alive():
             self._thread.join(DRAIN_SECONDS + 30)
@@ -187,7 +182,7 @@ class SparkHost:
     def _died(self, run: _Run) -> None:
         """The query ended by itself: say why, start again later."""
         error = run.query.exception()
-        text = _spark_reason(error)
+        text = query.reason(error)
         if time.monotonic() - run.started > HEALTHY_SECONDS:
             self._pause = FIRST_PAUSE
         log.warning("the Spark query ended (%s); starting it again in %.1f s", text, self._pause)
@@ -227,16 +222,21 @@ class SparkHost:
         slots = assign(cargoes, slot_count(cargoes, threads))
         run = _Run(ready, slots)
         for slot in slots:
-            slot.number = _take_slot()
+            slot.number = query.take_slot_number()
         for application in ready:
             application.placed(slots)
         self._run = run
         try:
-            run.query = self._query(spark, run, cargoes, begins)
+            assert self._link is not None
+            run.checkpoint = session.checkpoint_folder()
+            run.ranges = BatchRanges(run.checkpoint, slots, begins)
+            run.query = query.start(
+                spark, run.id, slots, cargoes, begins, run.checkpoint, self._link.address, self._link.token
+            )
         except Exception as error:
-            log.warning("the Spark query does not start: %s", _spark_reason(error))
+            log.warning("the Spark query does not start: %s", query.reason(error))
             log.debug("the Spark query does not start", exc_info=True)
-            run.query = _NeverStarted(error)
+            run.query = query.NeverStarted(error)
 
     def _spark(self, cargoes: Sequence[Cargo]) -> Any:
         if self._session is None:
@@ -248,50 +248,6 @@ class SparkHost:
             host = self._session.conf.get("spark.driver.host", "127.0.0.1")
             self._link = LinkServer(self._answer, host)
         return self._session
-
-    def _query(
-        self, spark: Any, run: _Run, cargoes: Sequence[Cargo], begins: dict[str, dict[tuple[str, int], int]]
-    ) -> Any:
-        from pyspark import cloudpickle
-
-        assert self._link is not None
-        frames = []
-        for slot in run.slots:
-            needed = {task.application_id for task in slot.tasks}
-            carried = tuple(cargo for cargo in cargoes if cargo.application_id in needed)
-            freight = cloudpickle.dumps(Freight(run.id, slot, carried, self._link.address, self._link.token))
-            frames.append(self._slot_frame(spark, run, slot, freight, {cargo.application_id: cargo for cargo in carried}, begins))
-        united = frames[0]
-        for frame in frames[1:]:
-            united = united.union(frame)
-        run.checkpoint = session.checkpoint_folder()
-        run.ranges = BatchRanges(run.checkpoint, run.slots, begins)
-        writer = united.writeStream.format("noop").outputMode("append").queryName(f"caudal-{run.id[:8]}")
-        return writer.option("checkpointLocation", run.checkpoint.as_uri()).start()
-
-    def _slot_frame(
-        self,
-        spark: Any,
-        run: _Run,
-        slot: Slot,
-        freight: bytes,
-        cargoes: dict[str, Cargo],
-        begins: dict[str, dict[tuple[str, int], int]],
-    ) -> Any:
-        """The rows of a slot: its sources united, in one partition, in front of its own Python worker."""
-        rows = None
-        for number, source in enumerate(slot.sources):
-            frame = _source_frame(spark, number, source, cargoes, begins, len(run.slots))
-            rows = frame if rows is None else rows.union(frame)
-        assert rows is not None
-        with _environment_lock:
-            environment = spark.sparkContext.environment
-            environment[SLOT_VARIABLE] = str(slot.number)
-            environment["PYTHONPATH"] = session.python_path()
-            try:
-                return rows.coalesce(1).mapInArrow(_lane_function(run.id, slot.number, freight), "nothing int")
-            finally:
-                del environment[SLOT_VARIABLE]
 
     # -- stopping ----------------------------------------------------------------------------------------------------
 
@@ -315,7 +271,7 @@ class SparkHost:
 
     def _end(self, run: _Run) -> None:
         for slot in run.slots:
-            _taken.discard(slot.number)
+            query.give_back_slot_number(slot.number)
         if run.checkpoint is not None:
             shutil.rmtree(run.checkpoint, ignore_errors=True)
         with self._condition:
@@ -343,7 +299,9 @@ class SparkHost:
                 self._tick(application.id)
 
     def _tick(self, application_id: str) -> None:
-        application = self._applications.get(application_id) or (self._run and self._run.applications.get(application_id))
+        application = self._applications.get(application_id) or (
+            self._run and self._run.applications.get(application_id)
+        )
         if not application:
             return
         settings = application.settings
@@ -394,7 +352,10 @@ class SparkHost:
     def _on_commit(self, request: dict[str, Any]) -> dict[str, Any]:
         application = self._applications[request["application"]]
         application.keeper.commit(
-            [TopicPartition(topic, partition, offset, metadata) for topic, partition, offset, metadata in request["offsets"]]
+            [
+                TopicPartition(topic, partition, offset, metadata)
+                for topic, partition, offset, metadata in request["offsets"]
+            ]
         )
         return {}
 
@@ -451,89 +412,9 @@ class SparkHost:
     # -- the watch: topics, lag, purges, metrics ---------------------------------------------------------------------
 
     def _watch(self) -> None:
-        while not self._closing:
+        while not self._closed.wait(WATCH_SECONDS):
             for application in list(self._applications.values()):
                 try:
                     application.watch()
                 except Exception:
                     log.debug("watching '%s'", application.id, exc_info=True)
-            for _ in range(int(WATCH_SECONDS / 0.1)):
-                if self._closing:
-                    return
-                time.sleep(0.1)
-
-
-def _take_slot() -> int:
-    number = next(number for number in range(1 << 16) if number not in _taken)
-    _taken.add(number)
-    return number
-
-
-def _lane_function(run: str, number: int, freight: bytes) -> Callable[[Any], Any]:
-    """Pickled by value, so it must do nothing but call an importable module: caches live there."""
-
-    def run_lane(batches: Any) -> Any:
-        from caudal.runtime.spark import lane
-
-        return lane.run_slot(run, number, freight, batches)
-
-    return run_lane
-
-
-def _source_frame(
-    spark: Any,
-    number: int,
-    source: SourceSpec,
-    cargoes: dict[str, Cargo],
-    begins: dict[str, dict[tuple[str, int], int]],
-    slots: int,
-) -> Any:
-    from pyspark.sql import functions
-
-    settings = cargoes[next(iter(source.applications))].settings
-    begin: dict[str, dict[str, int]] = {}
-    for topic, partitions in source.partitions.items():
-        known = begins[source.owners[topic]]
-        begin[topic] = {str(partition): known.get((topic, partition), -1) for partition in partitions}
-    limit = max(1, min(cargoes[name].settings.max_records_per_batch for name in source.applications) // slots)
-    reader = spark.readStream.format("kafka")
-    for name, value in settings.java().items():
-        reader = reader.option(f"kafka.{name}", value)
-    rows = (
-        reader.option("kafka.isolation.level", settings.isolation_level)
-        .option("kafka.fetch.max.wait.ms", "2")  # a batch ends at a known offset: never wait for more
-        .option("assign", json.dumps({topic: sorted(partitions) for topic, partitions in source.partitions.items()}))
-        .option("startingOffsets", json.dumps(begin))
-        .option("failOnDataLoss", "true")
-        .option("includeHeaders", "true")
-        .option("maxOffsetsPerTrigger", str(limit))
-        .load()
-        .withColumn("timestamp", functions.unix_millis("timestamp"))
-        .withColumn("source", functions.lit(number))
-    )
-    return rows.select(*COLUMNS)
-
-
-class _NeverStarted:
-    """Stands for a query that Spark refused."""
-
-    isActive = False
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    def exception(self) -> Exception:
-        return self._error
-
-    def stop(self) -> None:
-        pass
-
-
-def _spark_reason(error: Any) -> str:
-    """The one line of a Spark failure that says something."""
-    if error is None:
-        return "it was stopped"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by:") or "Exception: " in line or "Error: " in line]
-    chosen = (causes or lines or ["no reason given"])[-1].removeprefix("Caused by: ")
-    return chosen[:300]

@@ -1,7 +1,7 @@
 """One application on a host, seen from the driver: its topics, its keeper, its state, its figures.
 
-States: CREATED → STARTING → RUNNING ⇄ PAUSED, STANDBY while another instance owns the group, RESTARTING after a failure that
-passes, STOPPED and ERROR at the end.
+States: CREATED → STARTING → RUNNING ⇄ PAUSED, STANDBY while another instance owns the group, RESTARTING after a
+failure that passes, STOPPED and ERROR at the end.
 """
 
 from __future__ import annotations

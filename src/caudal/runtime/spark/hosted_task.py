@@ -1,11 +1,12 @@
 """A task at work in a Python worker: the interpreter with its output, its state and its positions.
 
-Order of life: `open` (fence, read the committed offsets, restore) → for each batch `feed`…, `punctuate`, `commit` → `close`.
-Invariants:
-- Rows below the committed position were processed before and are skipped; a row above the expected one must be explained.
+Order of life: `open` (fence, read the committed offsets, restore) → for each batch `feed`…, `punctuate`, `commit` →
+`close`. Invariants:
+- Rows below the committed position were processed before and are skipped; a row above the expected one must be
+  explained.
 - State is written after the commit to Kafka: it is never ahead of it.
-- After a failed batch nothing of it remains: transaction aborted, stores rolled back, interpreter built anew.
-Not here: which rows come and what to do about errors (lane.py).
+- After a failed batch nothing of it remains: transaction aborted, stores rolled back, interpreter built anew. Not
+  here: which rows come and what to do about errors (lane.py).
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class HostedTask:
             if offset < 0:
                 raise StreamsError(
                     f"Task {self.name} of '{self.cargo.application_id}' has no committed offset for topic '{topic}', "
-                    f"partition {self.partition}: it was deleted while the application ran; start the application again."
+                    f"partition {self.partition}: it was deleted under way; start the application again."
                 )
         self._covered = dict(self._positions)
         self._metadata = _metadata_of(found[topic][1] for topic in self.topics)
@@ -129,7 +130,13 @@ class HostedTask:
         return self._output.partitions_of(topic) if known is None else known
 
     def _emit_tolerantly(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
     ) -> None:
         """Where the handler of produce errors does not stop the application."""
         try:
@@ -196,7 +203,7 @@ class HostedTask:
                 heads = chunk.headers() or [()] * len(offsets)
                 topics = [chunk.topic] * len(offsets)
                 columns = (chunk.timestamps(), topics, offsets, chunk.keys(), chunk.values(), heads)
-                rows: list[_Row] = list(zip(*columns, strict=True))  # type: ignore[arg-type]
+                rows: list[_Row] = list(zip(*columns, strict=True))
                 by_topic.setdefault((chunk.topic, self.partition), []).append(rows[skip:])
                 self.figures.saw(count, rows[skip][0], rows[-1][0])
         if self.at_most_once:
@@ -241,8 +248,11 @@ class HostedTask:
         return skip
 
     def _joins(self, topic: str, expected: int) -> bool:
-        """Whether the batch begins where the last one ended. Within it Spark's reader fails on a loss itself, so holes are
-        markers and aborted records; what must be proved is that batches join."""
+        """Whether the batch begins where the last one ended.
+
+        Within it Spark's reader fails on a loss itself, so holes are markers and aborted records; what must be proved
+        is that batches join.
+        """
         covers = self.ranges.get(topic)
         return covers is not None and covers[0] <= expected
 
@@ -340,9 +350,7 @@ class HostedTask:
             for spec in self.sub.stores:
                 if spec.changelog is not None and spec.changelog in self._positions:
                     self._changelogs[spec.name] = self._positions[spec.changelog]
-            self._state.commit(
-                {"offsets": self._positions, "changelogs": self._changelogs, "written": time.time()}
-            )
+            self._state.commit({"offsets": self._positions, "changelogs": self._changelogs, "written": time.time()})
         self._poisoned = {}
         self._output.trace = False
         self.figures.committed(self._fed, self._output.emitted, time.monotonic() - began)

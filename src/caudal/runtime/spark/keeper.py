@@ -1,14 +1,16 @@
 """The keeper: the one real member of the application's group, in the driver.
 
-It reads nothing (its partitions are paused). It is there so that the group shows as active, an offset reset is refused while
-the application runs, offsets do not expire, and commits carry a generation that a successor makes stale.
+It reads nothing (its partitions are paused). It is there so that the group shows as active, an offset reset is
+refused while the application runs, offsets do not expire, and commits carry a generation that a successor makes
+stale.
 
 Who runs the application: the keeper topic has one partition, and whose keeper is assigned it is the owner. With the
-cooperative-sticky assignor it stays where it is while its owner lives; a standby subscribes to that topic alone, gets nothing,
-and is given the partition when the owner leaves or its session ends. Only then it subscribes to the source topics as well.
+cooperative-sticky assignor it stays where it is while its owner lives; a standby subscribes to that topic alone, gets
+nothing, and is given the partition when the owner leaves or its session ends. Only then it subscribes to the source
+topics as well.
 
-All calls to the consumer are made in the keeper's own thread: confluent-kafka lets one call in at a time, and a loop that polls
-would keep everybody else out.
+All calls to the consumer are made in the keeper's own thread: confluent-kafka lets one call in at a time, and a loop
+that polls would keep everybody else out.
 """
 
 from __future__ import annotations

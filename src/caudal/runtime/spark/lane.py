@@ -1,11 +1,13 @@
 """A slot's side of a batch, in the Python worker: rows in, tasks fed and committed, the driver told.
 
-The lane outlives the batch: it is kept in this module, so tasks, producers and open stores are still there when the next batch
-comes to the same worker (see slots.py). A batch is `begin`, `take` for every Arrow batch, `finish`; micro-batch mode calls
-them in one go (`run_slot`). Real-time mode will call `take` and `finish` from one long Spark task with a timer: that is the seam.
+The lane outlives the batch: it is kept in this module, so tasks, producers and open stores are still there when the
+next batch comes to the same worker (see slots.py). A batch is `begin`, `take` for every Arrow batch, `finish`;
+micro-batch mode calls them in one go (`run_slot`). Real-time mode will call `take` and `finish` from one long Spark
+task with a timer: that is the seam.
 
-Errors: what a record or a user's function does wrong stops its application, not the batch: the driver is told one sentence and
-the other applications go on. Kafka being away is waited for. Only a lost driver or a bug of ours fails the Spark task.
+Errors: what a record or a user's function does wrong stops its application, not the batch: the driver is told one
+sentence and the other applications go on. Kafka being away is waited for. Only a lost driver or a bug of ours fails
+the Spark task.
 """
 
 from __future__ import annotations
@@ -289,7 +291,7 @@ class Lane:
         return not orders["drain"] and application_id in self._groups
 
     def _guard(self, application_id: str, call: Callable[[], None]) -> bool:
-        """Calls; what goes wrong stops the application with a sentence. False: it did, or the application is not ours."""
+        """Calls; what goes wrong stops the application with a sentence. False: it did, or it is not ours any more."""
         try:
             call()
             return True
@@ -399,9 +401,7 @@ class Lane:
         reports: dict[str, dict[str, Any]] = {}
         for id in ids:
             reports.setdefault(id.application_id, {})[self._tasks[id].name] = self._tasks[id].report()
-        self._link.ask(
-            "opened" if every else "end", run=self.freight.run, slot=self.freight.slot.number, tasks=reports
-        )
+        self._link.ask("opened" if every else "end", run=self.freight.run, slot=self.freight.slot.number, tasks=reports)
 
     # -- end ---------------------------------------------------------------------------------------------------------
 

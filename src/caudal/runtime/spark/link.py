@@ -1,8 +1,9 @@
 """The line between workers and driver: JSON over TCP, one connection per worker process.
 
 Spark gives a running Python worker no way to ask the driver anything. Workers need it: for the keeper's current group
-metadata (it changes with every rebalance), for offset commits by the keeper, to report progress, and to hear that they should
-stop. Every request has one answer. The first line of a connection is the run's token; anything else is hung up on.
+metadata (it changes with every rebalance), for offset commits by the keeper, to report progress, and to hear that
+they should stop. Every request has one answer. The first line of a connection is the run's token; anything else is
+hung up on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What an application tells about itself: figures of its tasks as they were last reported, put together for people and tools.
+"""What an application tells about itself: figures of its tasks as they were last reported, put together for people and
+tools.
 
-One source (`ApplicationMetrics`), three forms: `snapshot()` for Python and the metrics topic, `prometheus()` for scraping, and
-the view of threads, tasks and partitions.
+One source (`ApplicationMetrics`), three forms: `snapshot()` for Python and the metrics topic, `prometheus()` for
+scraping, and the view of threads, tasks and partitions.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class ApplicationMetrics:
                 if view is None:
                     continue
                 view.pid = pid_of_thread.get(view.thread)
-                if figures["records"] < view.figures.get("records", 0) or figures["commits"] < view.figures.get("commits", 0):
+                if figures["records"] < view.figures.get("records", 0) or figures["commits"] < view.figures.get(
+                    "commits", 0
+                ):
                     before = self._before.setdefault(name, dict.fromkeys(_SUMS, 0))
                     for key in _SUMS:
                         before[key] += view.figures.get(key, 0)
@@ -177,7 +180,11 @@ class ApplicationMetrics:
             ("batch_seconds", 1.0, "Time of a batch."),
         ):
             shown = "latency_seconds" if name == "latency_ms" else name
-            rows = [(f',quantile="{quantile}"', snapshot[name][key] / unit) for quantile, key in _QUANTILES if snapshot[name]]
+            rows = [
+                (f',quantile="{quantile}"', snapshot[name][key] / unit)
+                for quantile, key in _QUANTILES
+                if snapshot[name]
+            ]
             family(shown, "gauge", text, rows)
         return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""`/metrics` of a running application, on 127.0.0.1, in a thread. GET only, and only for this machine's name as Host."""
+"""`/metrics` of a running application, on 127.0.0.1, in a thread. GET only, and only under this machine's name."""
 
 from __future__ import annotations
 

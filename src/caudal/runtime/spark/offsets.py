@@ -1,9 +1,9 @@
 """Where an application begins: fence every task's producer, read the committed offsets, settle those that are missing.
 
-The fence aborts what a killed run left open; else committed offsets would be unstable, and the logs' stable ends stuck, until
-the transactions time out. A partition without a committed offset begins where its source says (earliest or latest), and that
-is committed before the first record is read: no offset means a first start, never a silent return to the beginning. Where there
-is state but no offset, somebody removed the offsets: that stops the start.
+The fence aborts what a killed run left open; else committed offsets would be unstable, and the logs' stable ends
+stuck, until the transactions time out. A partition without a committed offset begins where its source says (earliest
+or latest), and that is committed before the first record is read: no offset means a first start, never a silent
+return to the beginning. Where there is state but no offset, somebody removed the offsets: that stops the start.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from confluent_kafka.admin import OffsetSpec
 from caudal.plan.naming import changelog_topic
 from caudal.plan.topology import SourceNode
 from caudal.runtime.errors import StreamsError
-from caudal.runtime.spark.keeper import Keeper
 from caudal.runtime.spark.kafka_errors import kafka_error, reason
+from caudal.runtime.spark.keeper import Keeper
 from caudal.runtime.spark.settings import Cargo, transactional_id
 
 CALL_SECONDS = 30.0
@@ -63,10 +63,7 @@ def starting_offsets(cargo: Cargo, keeper: Keeper, admin: Any) -> dict[Place, in
     if missing:
         _check_no_state(cargo, missing, admin)
         resets = {
-            topic: node.reset
-            for node in cargo.topology.nodes
-            if isinstance(node, SourceNode)
-            for topic in node.topics
+            topic: node.reset for node in cargo.topology.nodes if isinstance(node, SourceNode) for topic in node.topics
         }
         internal = cargo.topology.internal_topics
         latest = [place for place in missing if resets[place[0]] == "latest" and place[0] not in internal]
@@ -80,9 +77,7 @@ def starting_offsets(cargo: Cargo, keeper: Keeper, admin: Any) -> dict[Place, in
 
 def source_places(cargo: Cargo) -> list[Place]:
     return [
-        (topic, partition)
-        for sub, partition in cargo.tasks()
-        for topic in cargo.topics_of(cargo.sub(sub), partition)
+        (topic, partition) for sub, partition in cargo.tasks() for topic in cargo.topics_of(cargo.sub(sub), partition)
     ]
 
 
@@ -109,9 +104,9 @@ def _check_no_state(cargo: Cargo, missing: Sequence[Place], admin: Any) -> None:
         if end > 0:
             topic, partition = logs[log]
             raise StreamsError(
-                f"'{cargo.application_id}' has state (changelog '{log[0]}', partition {log[1]}, ends at offset {end}) but no "
-                f"committed offset for topic '{topic}', partition {partition}: set one (caudal group reset), or delete the "
-                "application's internal topics to begin anew."
+                f"'{cargo.application_id}' has state (changelog '{log[0]}', partition {log[1]}, ends at {end}) but "
+                f"no committed offset for topic '{topic}', partition {partition}: set one (caudal group reset), or "
+                "delete the application's internal topics to begin anew."
             )
 
 
@@ -120,7 +115,7 @@ def _check_still_there(cargo: Cargo, committed: dict[Place, int], admin: Any) ->
     for place, first in ends(admin, committed, OffsetSpec.earliest()).items():
         if committed[place] < first:
             raise StreamsError(
-                f"Topic '{place[0]}', partition {place[1]}, begins at offset {first}, but '{cargo.application_id}' has only "
-                f"read up to {committed[place]}: {first - committed[place]} records were deleted before they were read; "
-                "accept that with caudal group reset, then start again."
+                f"Topic '{place[0]}', partition {place[1]}, begins at offset {first}, but '{cargo.application_id}' has "
+                f"only read up to {committed[place]}: {first - committed[place]} records were deleted before they were "
+                "read; accept that with caudal group reset, then start again."
             )

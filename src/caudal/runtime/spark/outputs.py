@@ -1,10 +1,11 @@
 """How a task's records and offsets reach Kafka: in one transaction, or flushed first and committed then.
 
-`TransactionalOutput` belongs to one task and lives as long as it: making a producer and fencing costs 200 ms. `PlainOutput`
-(at least once, at most once) is a view of one producer that all tasks of the process share; offsets are committed by the
-keeper, the only member of the group.
+`TransactionalOutput` belongs to one task and lives as long as it: making a producer and fencing costs 200 ms.
+`PlainOutput` (at least once, at most once) is a view of one producer that all tasks of the process share; offsets are
+committed by the keeper, the only member of the group.
 
-Invariant: after `commit` returned, everything that was emitted since `begin` is acknowledged and the offsets are stored.
+Invariant: after `commit` returned, everything that was emitted since `begin` is acknowledged and the offsets are
+stored.
 """
 
 from __future__ import annotations
@@ -36,7 +37,13 @@ class Output(Protocol):
     def open(self) -> None: ...
     def begin(self) -> None: ...
     def emit(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
     ) -> None: ...
     def log_change(
         self, topic: str, partition: int, key: bytes, value: bytes | None, timestamp: int, report: OnDelivery | None
@@ -77,7 +84,13 @@ class _Producing:
         self._partitions: dict[str, int] = {}
 
     def emit(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
     ) -> None:
         self.emitted += 1
         # librdkafka takes timestamp 0 for "now": the first millisecond of 1970 is closer to the truth.

@@ -1,12 +1,14 @@
 """Brings a task's local state to where its committed offsets are: nothing, the tail of the changelogs, or all of them.
 
-The rule: local state is a cache of the changelog. It carries (meta) the source and changelog offsets it stands for, and is
-trusted only where Kafka explains it:
+The rule: local state is a cache of the changelog. It carries (meta) the source and changelog offsets it stands for,
+and is trusted only where Kafka explains it:
 - ahead of the group's committed offsets, or of the changelog's end: void. It holds what no commit holds.
-- behind the changelog's first offset, or older than compaction keeps tombstones: void. A deletion may have been missed.
+- behind the changelog's first offset, or older than compaction keeps tombstones: void. A deletion may have been
+  missed.
 - otherwise it is a prefix, and the tail is replayed.
 
-A changelog that is a source topic is replayed only up to the committed offset: what lies behind is still to be processed.
+A changelog that is a source topic is replayed only up to the committed offset: what lies behind is still to be
+processed.
 """
 
 from __future__ import annotations
@@ -130,7 +132,9 @@ class StateRestore:
             if offset < low and low < high:
                 return f"store '{store}' stands for changelog offset {offset}, but the changelog begins at {low}"
         age = time.time() - meta.get("written", 0)
-        behind = any(bounds[store][1] > offset for store, offset in meta.get("changelogs", {}).items() if store in bounds)
+        behind = any(
+            bounds[store][1] > offset for store, offset in meta.get("changelogs", {}).items() if store in bounds
+        )
         if behind and age > TOMBSTONE_SECONDS:
             return f"it is {age / 3600:.0f} hours old, and compaction may have removed deletions since"
         return None

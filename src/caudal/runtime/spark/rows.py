@@ -5,6 +5,7 @@ Rows come from Spark's Kafka source in runs: one partition after the other. A ch
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -57,5 +58,5 @@ def chunks(batch: Any) -> Iterator[Chunk]:
     sources = batch.column(0).to_numpy(zero_copy_only=False)
     changed = (codes[1:] != codes[:-1]) | (partitions[1:] != partitions[:-1]) | (sources[1:] != sources[:-1])
     bounds = [0, *(numpy.flatnonzero(changed) + 1).tolist(), rows]
-    for first, end in zip(bounds, bounds[1:], strict=False):
+    for first, end in itertools.pairwise(bounds):
         yield Chunk(int(sources[first]), names[codes[first]], int(partitions[first]), batch.slice(first, end - first))

@@ -1,7 +1,9 @@
-"""The Spark session that hosts applications: made here with what they need, or taken as it is where there is one already.
+"""The Spark session that hosts applications: made here with what they need, or taken as it is where there is one
+already.
 
 What matters: the Kafka connector's jars, the workers' Python being this one, retries of failed tasks (local[N,4]), a
-checkpoint manager that renames files instead of asking the file system three times, and nothing listening beyond this machine.
+checkpoint manager that renames files instead of asking the file system three times, and nothing listening beyond this
+machine.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def check_installation() -> None:
         raise StreamsError(f"Spark needs Java, and {java} does not run: {error}.") from None
     version = _java_version(told)
     if version is not None and version < 17:
-        raise StreamsError(f"Spark needs Java 17 or newer, and {java} is Java {version}: install one and set JAVA_HOME.")
+        raise StreamsError(
+            f"Spark needs Java 17 or newer, and {java} is Java {version}: install one and set JAVA_HOME."
+        )
 
 
 def _java_version(told: str) -> int | None:
@@ -86,7 +90,7 @@ def open_session(master: str | None, slots: int, config: dict[str, str] | None =
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         from pyspark.sql import SparkSession
 
-        active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # type: ignore[attr-defined]
+        active = SparkSession.getActiveSession() or SparkSession._instantiatedSession
         if active is not None and active.sparkContext._jsc is not None:
             _check_connector(active)
             return active, False

@@ -1,7 +1,7 @@
 """What an application runs with, and what a worker must know about it: plain data, sent to the workers with the plan.
 
-Times are milliseconds. Kafka clients are configured here and nowhere else: librdkafka's for tasks and keeper, Java's for
-Spark's own source.
+Times are milliseconds. Kafka clients are configured here and nowhere else: librdkafka's for tasks and keeper, Java's
+for Spark's own source.
 """
 
 from __future__ import annotations

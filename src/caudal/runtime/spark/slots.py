@@ -1,8 +1,8 @@
 """Which task runs in which slot, and which Kafka source feeds it.
 
-A slot is one Python worker process for the life of a query: its own Kafka sources, one partition behind them (coalesce), and an
-environment variable that makes Spark keep a pool of workers for it alone. So a task stays where its producer and its cached
-state are; without that, tasks would fence each other from batch to batch.
+A slot is one Python worker process for the life of a query: its own Kafka sources, one partition behind them
+(coalesce), and an environment variable that makes Spark keep a pool of workers for it alone. So a task stays where
+its producer and its cached state are; without that, tasks would fence each other from batch to batch.
 
 Pure: the assignment depends on nothing but the tasks and the number of slots, so that a restart finds everything again.
 """
@@ -50,7 +50,7 @@ def slot_count(cargoes: Sequence[Cargo], threads: int) -> int:
 
 
 def assign(cargoes: Sequence[Cargo], slots: int) -> list[Slot]:
-    """Deals the tasks out: those of one sub-topology over as many slots as there are, the next goes on where it stopped."""
+    """Deals the tasks out in turn: those of one sub-topology go to different slots as far as there are any."""
     result = [Slot(number) for number in range(slots)]
     turn = 0
     for cargo in sorted(cargoes, key=lambda cargo: cargo.application_id):

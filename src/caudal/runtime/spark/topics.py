@@ -1,8 +1,8 @@
 """The topics of an application on the cluster: source topics checked, internal ones made, all watched while it runs.
 
-Partition counts follow Kafka Streams' rules: a repartition topic has as many partitions as the plan says, or as the largest
-source of the sub-topology that writes it (as the other topics of its co-partitioned group, where it is in one); a changelog
-has one partition per task.
+Partition counts follow Kafka Streams' rules: a repartition topic has as many partitions as the plan says, or as the
+largest source of the sub-topology that writes it (as the other topics of its co-partitioned group, where it is in
+one); a changelog has one partition per task.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ClusterTopics:
         return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
 
     def _count_repartitions(self, existing: Mapping[str, int]) -> None:
-        """Counts follow from the writers' sources, which may be repartition topics themselves: so until nothing changes."""
+        """Counts follow from the writers' sources, which may be repartition topics themselves: so in rounds."""
         pending = {name for name, topic in self.topology.internal_topics.items() if topic.kind == "repartition"}
         for name in sorted(pending):
             fixed = self.topology.internal_topics[name].partitions
@@ -87,7 +87,7 @@ class ClusterTopics:
             settled = [name for name in sorted(pending) if self._settle(name)]
             if not settled:
                 raise StreamsError(
-                    f"The number of partitions of {_names(sorted(pending))} cannot be told: give one of them partitions=."
+                    f"Nothing says how many partitions {_names(sorted(pending))} should have: give one partitions=."
                 )
             pending.difference_update(settled)
 
@@ -95,7 +95,9 @@ class ClusterTopics:
         group = next((group for group in self.topology.copartitioned if name in group), frozenset({name}))
         fixed = [self.partitions[topic] for topic in group if topic in self.partitions]
         outside = [topic for topic in group if topic not in self.topology.internal_topics]
-        if outside or any(self.topology.internal_topics[topic].partitions for topic in group if topic in self.partitions):
+        if outside or any(
+            self.topology.internal_topics[topic].partitions for topic in group if topic in self.partitions
+        ):
             self.partitions[name] = max(fixed)
             return True
         counts: list[int] = []
@@ -140,9 +142,9 @@ class ClusterTopics:
         for name, (count, _) in wanted.items():
             if name in existing and existing[name] != count:
                 raise StreamsError(
-                    f"Internal topic '{name}' has {existing[name]} partitions, but {count} are needed: the source topics "
-                    "changed since it was made. Stop all instances, delete the application's internal topics, reset its "
-                    "offsets (caudal group reset), and start again."
+                    f"Internal topic '{name}' has {existing[name]} partitions, but {count} are needed: the source "
+                    "topics changed since it was made. Stop all instances, delete the application's internal topics, "
+                    "reset its offsets (caudal group reset), and start again."
                 )
 
     def _create(self, wanted: Mapping[str, tuple[int, Mapping[str, str]]]) -> None:
@@ -222,8 +224,8 @@ class ClusterTopics:
                 hint = (
                     "internal topics must not be altered: delete them, reset the offsets and start again"
                     if internal
-                    else "start the application again to read them all (with state: delete its internal topics and reset "
-                    "its offsets first, since keys move between partitions)"
+                    else "start the application again to read them all (with state: delete its internal topics and "
+                    "reset its offsets first, since keys move between partitions)"
                 )
                 return (
                     f"{what} '{topic}' has {existing[topic]} partitions now and had {self.partitions[topic]} when "
