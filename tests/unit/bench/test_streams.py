@@ -1,4 +1,4 @@
-"""The parts of `caudal bench streams` that need no engine: records and what must come of them, ratios, page, plot, flags."""
+"""The Streams bench without servers: what its cases claim, and how results become ratios, tables and plots."""
 
 from __future__ import annotations
 
