@@ -22,6 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.slow)  # until Streams is complete: `make test-all`
             item.add_marker(pytest.mark.timeout(240))
 
 

@@ -1,4 +1,4 @@
-"""The Streams bench without servers: what its cases claim, and how results become ratios, tables and plots."""
+"""What of `caudal bench streams` needs no engine: records and what must come of them, ratios, page, plot, flags."""
 
 from __future__ import annotations
 
