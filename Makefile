@@ -8,12 +8,12 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up setup test quick test-all lint format bench wheel clean
+.PHONY: help up setup test quick test-all lint format bench golden-java wheel clean
 
 help:  ## this list
 	@echo "Caudal: the Kafka platform in Python."
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*##  */\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*##  */\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 up: $(VENV)/.base  ## set up what is needed and run everything with demo data (Ctrl-C stops it); ARGS="--kafka-port 19092"
 	$(VENV)/bin/caudal up --demo $(ARGS)
@@ -40,6 +40,10 @@ format: $(VENV)/.python  ## let ruff format the code and fix what it can
 
 bench: setup  ## Caudal beside Apache Kafka, as ratios; ARGS="--help"
 	$(VENV)/bin/caudal bench broker $(ARGS)
+
+golden-java: setup  ## run the golden cases of Streams on Kafka Streams' own driver; ARGS="--write" stores its answers
+	$(PY) -m caudal.jars fetch kafka-streams-test
+	$(PY) -m tests.golden.reference $(ARGS)
 
 wheel: $(VENV)/.python  ## build the wheel into dist/ and try it in a clean virtual environment
 	scripts/wheel

@@ -24,8 +24,19 @@ if TYPE_CHECKING:
     from caudal.broker.broker import Broker
     from caudal.broker.errors import ErrorCode
     from caudal.broker.wire.api_keys import ApiKey
+    from caudal.runtime.test_driver import TopologyTestDriver
 
-__all__ = ["EmbeddedBroker", "embedded_broker"]
+__all__ = ["EmbeddedBroker", "TopologyTestDriver", "embedded_broker"]
+
+
+def __getattr__(name: str) -> Any:
+    """The driver for Streams topologies, only when it is asked for: a test of a plain client needs none of it."""
+    if name == "TopologyTestDriver":
+        from caudal.runtime.test_driver import TopologyTestDriver
+
+        return TopologyTestDriver
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 T = TypeVar("T")
 

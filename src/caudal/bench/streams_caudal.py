@@ -1,0 +1,63 @@
+"""Caudal itself in `caudal bench streams`: the topologies in its DSL, in one process whose Spark session stays open.
+
+`begin` also answers how long the application took to run, and `restored` what its tasks read back from changelogs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from caudal.bench import streams_topologies
+from caudal.bench.streams_job import job_of, serve
+from caudal.runtime.spark.session import open_session
+from caudal.streams.application import Application
+
+THREADS = 2
+SESSION_TIMEOUT_MS = 120_000  # the bench stops the process while it fills the input: nobody may take over meanwhile
+
+
+class Engine:
+    def __init__(self) -> None:
+        begin = time.perf_counter()
+        self.session, _ = open_session(None, THREADS, {})
+        self.seconds = time.perf_counter() - begin
+        self.application: Application | None = None
+
+    def begin(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        job = job_of(command)
+        begin = time.perf_counter()
+        self.application = Application(
+            streams_topologies.builder_of(job),
+            bootstrap=job.bootstrap,
+            guarantee=job.guarantee,
+            threads=job.threads,
+            state_dir=job.state,
+            session_timeout=SESSION_TIMEOUT_MS,
+            replication_factor=1,
+        ).start()
+        return {"start_seconds": time.perf_counter() - begin}
+
+    def processed(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises what stopped the application, so that the bench does not wait for a dead one."""
+        assert self.application is not None
+        self.application.raise_failure()
+        metrics = self.application.metrics()
+        return {"processed": metrics["records"], "restored": metrics["restored"], "metrics": metrics}
+
+    def end(self, _command: Mapping[str, Any]) -> None:
+        assert self.application is not None
+        self.application.stop()
+        self.application.raise_failure()
+
+
+def main() -> None:
+    engine = Engine()
+    handlers = {"begin": engine.begin, "processed": engine.processed, "end": engine.end}
+    serve(handlers, {"session_seconds": engine.seconds})
+    engine.session.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The topologies of `caudal bench streams` in Caudal's DSL, as a user would write them; the peers have their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from caudal.bench.streams_job import Job
+from caudal.serde import Bytes, Json, Long, String
+from caudal.streams import StreamsBuilder, tumbling
+
+
+def rewritten(order: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": order["id"],
+        "user": order["user"],
+        "total": order["amount"] * 2,
+        "region": order["region"].upper(),
+    }
+
+
+def joined(order: dict[str, Any], customer: dict[str, Any]) -> dict[str, Any]:
+    return {"id": order["id"], "total": order["amount"] * 2, "city": customer["city"]}
+
+
+def builder_of(job: Job) -> StreamsBuilder:
+    builder = StreamsBuilder(job.application)
+    if job.topology == "map":
+        builder.stream(job.input, key=Bytes(), value=Json()).map_values(rewritten).to(job.output)
+    elif job.topology == "count":
+        builder.stream(job.input, key=String(), value=Bytes()).group_by_key().count().to(job.output)
+    elif job.topology == "sum":
+        amounts = builder.stream(job.input, key=String(), value=Json()).map_values(_amount, value=Long())
+        sums = amounts.group_by_key().windowed_by(tumbling(job.window)).reduce(_add)
+        sums.to_stream().to(job.output)
+    elif job.topology == "join":
+        customers = builder.table(job.table, key=String(), value=Json())
+        builder.stream(job.input, key=String(), value=Json()).join(customers, joined).to(job.output)
+    else:
+        raise ValueError(f"unknown topology {job.topology}")
+    return builder
+
+
+def _amount(order: dict[str, Any]) -> int:
+    return int(order["amount"])
+
+
+def _add(total: int, amount: int) -> int:
+    return total + amount

@@ -1,0 +1,211 @@
+"""`caudal run app.py`: runs the Streams application that a file describes, until Ctrl-C.
+
+The file is read as a module that is not `__main__`, and its `StreamsBuilder` is taken; `python app.py` with
+`builder.run()` at its end gives the same with the same flags. Functions of the file are sent to Spark's workers by
+value, so they need no copy of it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, check_reachable, key_values
+from caudal.cli.errors import CliError, UsageError
+
+if TYPE_CHECKING:
+    from caudal.streams import StreamsBuilder
+
+Master = Annotated[
+    str | None, typer.Option("--master", metavar="URL", help="Spark master (default: this machine's cores).")
+]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, metavar="N", help="At most so many tasks at a time.")]
+ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-batch (real-time comes later).")]
+GuaranteeFlag = Annotated[
+    str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
+]
+Http = Annotated[
+    int | None, typer.Option("--http", metavar="PORT", help="(comes later) Interactive queries over HTTP.")
+]
+StateDir = Annotated[
+    Path | None, typer.Option("--state-dir", help="Folder for local state (a cache of the changelogs).")
+]
+OnBadRecord = Annotated[
+    str,
+    typer.Option("--on-bad-record", metavar="WHAT", help="A record that does not parse: fail, skip or dead-letter."),
+]
+OnProcessingError = Annotated[
+    str,
+    typer.Option("--on-processing-error", metavar="WHAT", help="A function that raises: fail, skip or dead-letter."),
+]
+OnProduceError = Annotated[
+    str, typer.Option("--on-produce-error", metavar="WHAT", help="A record that is refused: fail, skip or dead-letter.")
+]
+DeadLetters = Annotated[str | None, typer.Option("--dead-letter-topic", metavar="TOPIC", help="Where dead letters go.")]
+MaxRecords = Annotated[int, typer.Option("--max-records-per-batch", min=1, metavar="N", help="Back-pressure.")]
+MetricsTopic = Annotated[
+    str | None, typer.Option("--metrics-topic", metavar="TOPIC", help="Write the metrics there every 10 seconds.")
+]
+MetricsPort = Annotated[
+    int | None, typer.Option("--metrics-port", min=0, max=65535, metavar="PORT", help="Serve /metrics on 127.0.0.1.")
+]
+Describe = Annotated[bool, typer.Option("--describe", help="Print the topology and leave.")]
+Quiet = Annotated[bool, typer.Option("-q", help="No remarks on stderr.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run")(run)
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="APP.PY")],
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    master: Master = None,
+    threads: Threads = None,
+    mode: ModeFlag = "micro-batch",
+    guarantee: GuaranteeFlag = "exactly_once",
+    http: Http = None,
+    state_dir: StateDir = None,
+    on_bad_record: OnBadRecord = "fail",
+    on_processing_error: OnProcessingError = "fail",
+    on_produce_error: OnProduceError = "fail",
+    dead_letter_topic: DeadLetters = None,
+    max_records_per_batch: MaxRecords = 500_000,
+    metrics_topic: MetricsTopic = None,
+    metrics_port: MetricsPort = None,
+    properties: ClientProperties = None,
+    describe: Describe = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a Streams application."""
+    given = dict(locals())
+    _run(load_builder(given.pop("file")), **given)
+
+
+def run_with_flags(builder: StreamsBuilder, arguments: list[str]) -> None:
+    """`python app.py --bootstrap …`: the flags of `caudal run` without the file."""
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+
+    @app.command()
+    def run_it(
+        bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+        master: Master = None,
+        threads: Threads = None,
+        mode: ModeFlag = "micro-batch",
+        guarantee: GuaranteeFlag = "exactly_once",
+        http: Http = None,
+        state_dir: StateDir = None,
+        on_bad_record: OnBadRecord = "fail",
+        on_processing_error: OnProcessingError = "fail",
+        on_produce_error: OnProduceError = "fail",
+        dead_letter_topic: DeadLetters = None,
+        max_records_per_batch: MaxRecords = 500_000,
+        metrics_topic: MetricsTopic = None,
+        metrics_port: MetricsPort = None,
+        properties: ClientProperties = None,
+        describe: Describe = False,
+        quiet: Quiet = False,
+    ) -> None:
+        """Run this Streams application."""
+        given = dict(locals())
+        given.pop("builder", None)  # the closure's, not an option
+        _run(builder, **given)
+
+    try:
+        app(args=arguments, prog_name=Path(sys.argv[0]).name)
+    except CliError as error:
+        print(f"{Path(sys.argv[0]).name}: {error.message}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+def load_builder(file: Path) -> StreamsBuilder:
+    """The StreamsBuilder of a file; exactly one."""
+    from caudal.streams import StreamsBuilder, application
+
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}")
+    name = "caudal_app_" + "".join(letter if letter.isalnum() else "_" for letter in file.stem)
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(file.resolve().parent))
+    application._reading_file.active = True
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CliError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+    finally:
+        application._reading_file.active = False
+        # Workers cannot import it by this name: unknown here, its functions and classes travel by value.
+        del sys.modules[name]
+    found = {id(value): value for value in vars(module).values() if isinstance(value, StreamsBuilder)}
+    if len(found) != 1:
+        what = "no StreamsBuilder" if not found else f"{len(found)} StreamsBuilders"
+        raise UsageError(f"{file} has {what} at its top level; it needs exactly one")
+    return next(iter(found.values()))
+
+
+def _run(
+    builder: StreamsBuilder,
+    *,
+    bootstrap: str,
+    mode: str,
+    http: int | None,
+    state_dir: Path | None,
+    metrics_port: int | None,
+    properties: list[str] | None,
+    describe: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    from caudal.plan.errors import PlanError
+    from caudal.runtime.errors import StreamsError
+
+    try:
+        topology = builder.build()
+    except PlanError as error:
+        raise CliError(str(error).rstrip(".")) from None
+    if describe:
+        print(topology.describe(), end="")
+        return
+    if http is not None:
+        raise UsageError("--http comes with interactive queries, which are not built yet")
+    if mode == "real-time":
+        raise UsageError("--mode real-time is not built yet; micro-batch is the default")
+    check_reachable(bootstrap)
+    from caudal.streams.application import Application, run_until_stopped
+
+    _say_what_happens(quiet)
+    try:
+        application = Application(
+            topology,
+            bootstrap=bootstrap,
+            mode=mode,
+            state_dir=str(state_dir) if state_dir else None,
+            client=key_values(properties, "-X"),
+            **settings,
+        )
+        if metrics_port is not None:
+            from caudal.runtime.spark.metrics_page import serve_metrics
+
+            port = serve_metrics(application, metrics_port)
+            logging.getLogger("caudal.streams").info("metrics at http://127.0.0.1:%d/metrics", port)
+        run_until_stopped(application)
+    except (StreamsError, ValueError) as error:
+        raise CliError(str(error).rstrip(".")) from None
+
+
+def _say_what_happens(quiet: bool) -> None:
+    logger = logging.getLogger("caudal.streams")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.CRITICAL if quiet else logging.INFO)
+    logger.propagate = False

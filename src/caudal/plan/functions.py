@@ -1,0 +1,30 @@
+"""What a user's function is in a plan: a Python callable, or a SQL expression kept as text.
+
+A callable runs in the interpreter only. A SQL expression is data: it can be printed and stored, and may also run
+natively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A user's function. `sql` is its text where it was given as an expression; `call` is what the interpreter calls.
+
+    `call` takes exactly the arguments that the step's comment names. Where the user's callable takes fewer, `call` is a
+    small function around it and `original` is the user's.
+    """
+
+    call: Callable[..., Any]
+    sql: str | None = None
+    original: Callable[..., Any] | None = None
+
+    def __str__(self) -> str:
+        if self.sql is not None:
+            return self.sql
+        shown = self.original if self.original is not None else self.call
+        return getattr(shown, "__qualname__", None) or type(shown).__qualname__

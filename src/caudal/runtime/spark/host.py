@@ -1,0 +1,420 @@
+"""The host: one Structured Streaming query that runs the tasks of one or several applications, and its supervisor.
+
+One control thread compares what should run (applications whose keeper owns them, not paused, not failed) with what
+runs, and starts the query anew where they differ: an application that comes, goes, pauses, fails or loses its
+ownership. A query that died (a dead Python worker beyond Spark's retries, a broker that was away for long) is started
+again with a growing pause. Every start reads the group's committed offsets; Spark's checkpoint is thrown away with
+its query.
+
+A stop is graceful: workers are told to drain, a tick wakes those that have nothing to do, each finishes its batch,
+commits, closes its tasks and says so; then the query is stopped.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer, TopicPartition
+
+from caudal.runtime.errors import StreamsError, describe
+from caudal.runtime.spark import query, session
+from caudal.runtime.spark.batch_ranges import BatchRanges
+from caudal.runtime.spark.hosted_application import HostedApplication, State
+from caudal.runtime.spark.link import LinkServer
+from caudal.runtime.spark.settings import Cargo, keeper_topic
+from caudal.runtime.spark.slots import Slot, assign, slot_count
+
+log = logging.getLogger("caudal.streams")
+
+KEEP_ALIVE_SECONDS = 25.0  # Spark ends Python workers that had nothing to do for a minute
+DRAIN_SECONDS = 30.0
+WATCH_SECONDS = 2.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
+
+
+class _Run:
+    """One start of the query."""
+
+    def __init__(self, applications: list[HostedApplication], slots: list[Slot]) -> None:
+        self.id = uuid.uuid4().hex
+        self.applications = {application.id: application for application in applications}
+        self.slots = slots
+        self.query: Any = None
+        self.checkpoint: Path | None = None
+        self.ranges: BatchRanges | None = None
+        self.draining = False
+        self.started = time.monotonic()
+        self.opened: set[int] = set()
+        self.closed: set[int] = set()
+        self.busy: dict[int, float] = {}
+        self.pids: dict[int, int] = {}
+        self.last_batch = time.monotonic()
+
+
+class SparkHost:
+    """`start`, then `add` applications; `close` ends them all."""
+
+    def __init__(
+        self, *, master: str | None = None, threads: int | None = None, spark_config: dict[str, str] | None = None
+    ) -> None:
+        self._master = master
+        self._threads = threads
+        self._spark_config = spark_config or {}
+        self._applications: dict[str, HostedApplication] = {}
+        self._condition = threading.Condition()
+        self._closing = False
+        self._closed = threading.Event()
+        self._session: Any = None
+        self._owns_session = False
+        self._run: _Run | None = None
+        self._starting: set[str] = set()  # applications that the next run will have
+        self._link: LinkServer | None = None
+        self._pause = FIRST_PAUSE
+        self._not_before = 0.0
+        self._ticker: dict[str, Any] = {}
+        self._last_tick = 0.0
+        self._thread = threading.Thread(target=self._control, name="caudal-host", daemon=True)
+        self._watcher = threading.Thread(target=self._watch, name="caudal-watch", daemon=True)
+
+    # -- from outside ------------------------------------------------------------------------------------------------
+
+    def add(self, *applications: HostedApplication) -> None:
+        """Applications that were prepared (their topics exist). The query takes them in when they own their group."""
+        with self._condition:
+            for application in applications:
+                if application.id in self._applications:
+                    raise StreamsError(f"'{application.id}' runs on this host already.")
+            for application in applications:
+                self._applications[application.id] = application
+                application.host_changed = self.wake
+                application.keeper.start()
+            if not self._thread.is_alive():
+                self._thread.start()
+                self._watcher.start()
+            self._condition.notify_all()
+
+    def remove(self, application_id: str, timeout: float = 60.0) -> None:
+        """Drains and forgets an application; its keeper leaves the group when its last commit is made."""
+        application = self._applications.get(application_id)
+        if application is None:
+            return
+        application.wanted = False
+        self.wake()
+        deadline = time.monotonic() + timeout
+        with self._condition:
+            while self._is_in_use(application_id) and time.monotonic() < deadline:
+                self._condition.wait(0.1)
+            self._applications.pop(application_id, None)
+        application.close()
+
+    def _is_in_use(self, application_id: str) -> bool:
+        return application_id in self._starting or (self._run is not None and application_id in self._run.applications)
+
+    def wake(self) -> None:
+        with self._condition:
+            self._condition.notify_all()
+
+    def close(self) -> None:
+        for application in list(self._applications.values()):
+            application.wanted = False
+        with self._condition:
+            self._closing = True
+            self._closed.set()
+            self._condition.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(DRAIN_SECONDS + 30)
+        for application_id in list(self._applications):
+            self._applications.pop(application_id).close()
+        if self._link is not None:
+            self._link.close()
+        if self._owns_session and self._session is not None:
+            self._session.stop()
+            self._session = None
+
+    @property
+    def run(self) -> _Run | None:
+        return self._run
+
+    # -- the control thread ------------------------------------------------------------------------------------------
+
+    def _control(self) -> None:
+        while True:
+            with self._condition:
+                if self._closing and self._run is None:
+                    return
+                self._condition.wait(0.1)
+            try:
+                self._reconcile()
+            except Exception as error:
+                log.exception("the host cannot go on")
+                self._fail_all(f"Unexpected {describe(error)}.")
+
+    def _reconcile(self) -> None:
+        run = self._run
+        if run is not None and run.query is not None and not run.query.isActive:
+            self._died(run)
+            run = None
+        wanted = [application for application in self._applications.values() if application.should_run]
+        running = set(run.applications) if run is not None else set()
+        if {application.id for application in wanted} == running:
+            if run is not None:
+                self._tick_if_due(run)
+            return
+        if run is not None:
+            self._stop(run)
+        if not self._closing and wanted and time.monotonic() >= self._not_before:
+            self._starting = {application.id for application in wanted}
+            try:
+                self._start([application for application in wanted if application.should_run])
+            finally:
+                self._starting = set()
+
+    def _died(self, run: _Run) -> None:
+        """The query ended by itself: say why, start again later."""
+        error = run.query.exception()
+        text = query.reason(error)
+        if time.monotonic() - run.started > HEALTHY_SECONDS:
+            self._pause = FIRST_PAUSE
+        log.warning("the Spark query ended (%s); starting it again in %.1f s", text, self._pause)
+        for application in run.applications.values():
+            application.metrics.restarts += 1
+            application.metrics.last_trouble = text
+            if application.should_run:
+                application.become(State.RESTARTING, text)
+        self._not_before = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._end(run)
+
+    def _start(self, applications: list[HostedApplication]) -> None:
+        ready: list[HostedApplication] = []
+        begins: dict[str, dict[tuple[str, int], int]] = {}
+        for application in applications:
+            try:
+                begins[application.id] = application.take_over()
+                ready.append(application)
+            except StreamsError as error:
+                application.fail(str(error))
+            except Exception as error:  # Kafka away, or a rebalance in between: the loop comes back to it
+                log.warning("'%s' cannot start yet: %s", application.id, error)
+                application.metrics.last_trouble = str(error)
+                self._not_before = time.monotonic() + self._pause
+                self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        if not ready:
+            return
+        cargoes = [application.cargo for application in ready]
+        try:
+            spark = self._spark(cargoes)
+        except StreamsError as error:
+            for application in ready:
+                application.fail(str(error))
+            return
+        threads = self._threads or spark.sparkContext.defaultParallelism
+        slots = assign(cargoes, slot_count(cargoes, threads))
+        run = _Run(ready, slots)
+        for slot in slots:
+            slot.number = query.take_slot_number()
+        for application in ready:
+            application.placed(slots)
+        self._run = run
+        try:
+            assert self._link is not None
+            run.checkpoint = session.checkpoint_folder()
+            run.ranges = BatchRanges(run.checkpoint, slots, begins)
+            run.query = query.start(
+                spark, run.id, slots, cargoes, begins, run.checkpoint, self._link.address, self._link.token
+            )
+        except Exception as error:
+            log.warning("the Spark query does not start: %s", query.reason(error))
+            log.debug("the Spark query does not start", exc_info=True)
+            run.query = query.NeverStarted(error)
+
+    def _spark(self, cargoes: Sequence[Cargo]) -> Any:
+        if self._session is None:
+            threads = self._threads or os.cpu_count() or 1
+            self._session, self._owns_session = session.open_session(
+                self._master, slot_count(cargoes, threads), self._spark_config
+            )
+        if self._link is None:
+            host = self._session.conf.get("spark.driver.host", "127.0.0.1")
+            self._link = LinkServer(self._answer, host)
+        return self._session
+
+    # -- stopping ----------------------------------------------------------------------------------------------------
+
+    def _stop(self, run: _Run) -> None:
+        """Lets the workers finish, commit and close, then stops the query."""
+        run.draining = True
+        deadline = time.monotonic() + DRAIN_SECONDS
+        everybody = {slot.number for slot in run.slots}
+        last_tick = 0.0
+        while run.query.isActive and run.closed != everybody and time.monotonic() < deadline:
+            if time.monotonic() - last_tick > 2:
+                last_tick = time.monotonic()
+                for application_id in run.applications:
+                    self._tick(application_id)
+            time.sleep(0.02)
+        if run.query.isActive:
+            if run.closed != everybody:
+                log.warning("some tasks did not finish in %.0f s; their transactions are aborted", DRAIN_SECONDS)
+            run.query.stop()
+        self._end(run)
+
+    def _end(self, run: _Run) -> None:
+        for slot in run.slots:
+            query.give_back_slot_number(slot.number)
+        if run.checkpoint is not None:
+            shutil.rmtree(run.checkpoint, ignore_errors=True)
+        with self._condition:
+            self._run = None
+            self._condition.notify_all()
+        for application in run.applications.values():
+            application.not_running()
+
+    def _fail_all(self, text: str) -> None:
+        for application in list(self._applications.values()):
+            application.fail(text)
+
+    # -- ticks -------------------------------------------------------------------------------------------------------
+
+    def _tick_if_due(self, run: _Run) -> None:
+        """Wakes the workers for a punctuator, or so that Spark does not end them as idle."""
+        now = time.monotonic()
+        idle = now - max(run.last_batch, self._last_tick)
+        if run.busy or now - self._last_tick < 0.05:
+            return
+        wall = int(time.time() * 1000)
+        for application in run.applications.values():
+            due = application.metrics.next_punctuation()
+            if idle > KEEP_ALIVE_SECONDS or (due is not None and due <= wall and run.last_batch >= self._last_tick):
+                self._tick(application.id)
+
+    def _tick(self, application_id: str) -> None:
+        application = self._applications.get(application_id) or (
+            self._run and self._run.applications.get(application_id)
+        )
+        if not application:
+            return
+        settings = application.settings
+        if application_id not in self._ticker:
+            self._ticker[application_id] = Producer(settings.librdkafka(**{"linger.ms": 0, "client.id": "caudal-tick"}))
+        try:
+            self._ticker[application_id].produce(keeper_topic(application_id), b"tick", partition=0)
+            self._ticker[application_id].poll(0)
+        except BufferError:
+            pass  # the broker is away
+        self._last_tick = time.monotonic()
+
+    # -- what workers ask --------------------------------------------------------------------------------------------
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        handler: Callable[[dict[str, Any]], dict[str, Any]] = getattr(self, f"_on_{request['request']}")
+        return handler(request)
+
+    def _current(self, request: dict[str, Any]) -> _Run | None:
+        run = self._run
+        return run if run is not None and run.id == request["run"] else None
+
+    def _on_begin(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.busy[request["slot"]] = run.last_batch = time.monotonic()
+            run.pids[request["slot"]] = request["pid"]
+            if run.ranges is not None and request["batch"] is not None:
+                return {**self._on_orders(request), "ranges": run.ranges.of(int(request["batch"]), request["slot"])}
+        return self._on_orders(request)
+
+    def _on_orders(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is None or run.draining:
+            return {"drain": True, "groups": {}}
+        groups = {}
+        for application in run.applications.values():
+            group = application.keeper.group() if application.should_run else None
+            if group is not None:
+                groups[application.id] = base64.b64encode(group).decode()
+        return {"drain": False, "groups": groups}
+
+    def _on_committed(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        found = application.keeper.committed([(topic, partition) for topic, partition in request["places"]])
+        return {"offsets": [(topic, offset, metadata) for (topic, _), (offset, metadata) in found.items()]}
+
+    def _on_commit(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        application.keeper.commit(
+            [
+                TopicPartition(topic, partition, offset, metadata)
+                for topic, partition, offset, metadata in request["offsets"]
+            ]
+        )
+        return {}
+
+    def _on_restoring(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        application.restoring(request["task"], request["store"], request["done"], request["total"])
+        return {}
+
+    def _on_opened(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.opened.add(request["slot"])
+            self._take_reports(run, request)
+            if run.opened >= {slot.number for slot in run.slots}:
+                self._pause = FIRST_PAUSE
+                for application in run.applications.values():
+                    application.running()
+        return {}
+
+    def _on_end(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            began = run.busy.pop(request["slot"], None)
+            run.last_batch = time.monotonic()
+            if began is not None:
+                for application in run.applications.values():
+                    application.metrics.batch(time.monotonic() - began)
+            self._take_reports(run, request)
+        return {}
+
+    def _on_closed(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.busy.pop(request["slot"], None)
+            run.closed.add(request["slot"])
+        return {}
+
+    def _on_failed(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._applications[request["application"]].fail(request["text"])
+        return {}
+
+    def _on_trouble(self, request: dict[str, Any]) -> dict[str, Any]:
+        application = self._applications[request["application"]]
+        application.metrics.last_trouble = request["text"]
+        log.warning("'%s', task %s: %s Trying again.", application.id, request["task"], request["text"])
+        return {}
+
+    def _take_reports(self, run: _Run, request: dict[str, Any]) -> None:
+        for application_id, tasks in request["tasks"].items():
+            application = run.applications.get(application_id)
+            if application is not None:
+                application.metrics.report(run.pids, tasks)
+
+    # -- the watch: topics, lag, purges, metrics ---------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        while not self._closed.wait(WATCH_SECONDS):
+            for application in list(self._applications.values()):
+                try:
+                    application.watch()
+                except Exception:
+                    log.debug("watching '%s'", application.id, exc_info=True)

@@ -1,0 +1,218 @@
+"""The keeper: the one real member of the application's group, in the driver.
+
+It reads nothing (its partitions are paused). It is there so that the group shows as active, an offset reset is
+refused while the application runs, offsets do not expire, and commits carry a generation that a successor makes
+stale.
+
+Who runs the application: the keeper topic has one partition, and whose keeper is assigned it is the owner. With the
+cooperative-sticky assignor it stays where it is while its owner lives; a standby subscribes to that topic alone, gets
+nothing, and is given the partition when the owner leaves or its session ends. Only then it subscribes to the source
+topics as well.
+
+All calls to the consumer are made in the keeper's own thread: confluent-kafka lets one call in at a time, and a loop
+that polls would keep everybody else out.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from caudal.runtime.errors import StreamsError
+from caudal.runtime.spark.kafka_errors import reason
+from caudal.runtime.spark.settings import Settings, keeper_topic
+
+log = logging.getLogger("caudal.streams")
+
+CALL_SECONDS = 15.0
+POLL_SECONDS = 0.05
+
+T = TypeVar("T")
+
+
+class Keeper:
+    """`on_change` is called (in the keeper's thread) when ownership comes or goes."""
+
+    def __init__(
+        self, application_id: str, settings: Settings, topics: Sequence[str], on_change: Callable[[], None]
+    ) -> None:
+        self.application_id = application_id
+        self.joined = False  # the group has answered once: owner or standby is known
+        self.owner = False
+        self._topics = list(topics)
+        self._own_topic = keeper_topic(application_id)
+        self._on_change = on_change
+        self._stop = threading.Event()
+        self._settled = threading.Event()  # owner, and the generation of the full subscription
+        self._assigned: set[tuple[str, int]] = set()
+        self.failed: str | None = None
+        self._consumer: Any = Consumer(
+            settings.librdkafka(
+                **{
+                    "client.id": f"{application_id}-keeper",
+                    "group.id": application_id,
+                    "partition.assignment.strategy": "cooperative-sticky",
+                    "isolation.level": "read_committed",  # committed offsets are asked for as stable ones
+                    "session.timeout.ms": settings.session_timeout,
+                    "heartbeat.interval.ms": max(settings.session_timeout // 6, 200),
+                    "enable.auto.commit": False,
+                    "enable.auto.offset.store": False,
+                    "auto.offset.reset": "latest",
+                    "allow.auto.create.topics": False,
+                    "topic.metadata.refresh.interval.ms": 10_000,
+                    "reconnect.backoff.max.ms": 1000,
+                }
+            )
+        )
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._group: bytes | None = None
+        self._thread = threading.Thread(target=self._run, name=f"caudal-keeper-{application_id}", daemon=True)
+
+    def start(self) -> None:
+        self._subscribe([self._own_topic])
+        self._thread.start()
+
+    def _subscribe(self, topics: list[str]) -> None:
+        self._consumer.subscribe(topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._poll()
+            except Exception:
+                log.warning("keeper of %s", self.application_id, exc_info=True)
+                time.sleep(0.5)
+            try:
+                call = self._calls.get(timeout=POLL_SECONDS)
+                while True:
+                    call()
+                    call = self._calls.get_nowait()
+            except queue.Empty:
+                pass
+        self._refuse_calls()
+
+    def _refuse_calls(self) -> None:
+        """Nobody may wait for a thread that has ended."""
+        while True:
+            try:
+                self._calls.get_nowait()()
+            except queue.Empty:
+                return
+
+    def _poll(self) -> None:
+        message = self._consumer.poll(0)
+        if message is not None and message.error() is not None:
+            error = message.error()
+            if error.fatal():
+                self.failed = f"The group of '{self.application_id}' cannot be joined: {reason(error)}."
+                self._stop.set()
+                self._on_change()
+            log.debug("keeper of %s: %s", self.application_id, error)
+        self._group = self._consumer.consumer_group_metadata() if self.settled else None
+        if not self.joined and self._is_member():
+            self.joined = True
+            self._on_change()
+
+    def _call(self, function: Callable[[], T]) -> T:
+        """Runs it in the keeper's thread."""
+        if threading.current_thread() is self._thread:
+            return function()
+        future: Future[T] = Future()
+
+        def call() -> None:
+            try:
+                if self._stop.is_set():
+                    raise StreamsError(f"'{self.application_id}' has left its group.")
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._calls.put(call)
+        if not self._thread.is_alive():
+            self._refuse_calls()
+        return future.result(2 * CALL_SECONDS)
+
+    def _is_member(self) -> bool:
+        try:
+            return bool(self._consumer.memberid()) and self._consumer.assignment() is not None
+        except (KafkaException, RuntimeError):
+            return False
+
+    # -- assignments (in the keeper's thread, inside poll) -----------------------------------------------------------
+
+    def _assign(self, consumer: Any, partitions: list[TopicPartition]) -> None:
+        consumer.incremental_assign(partitions)
+        if partitions:
+            consumer.pause(partitions)
+        self._assigned |= {(place.topic, place.partition) for place in partitions}
+        if (self._own_topic, 0) in self._assigned and not self.owner:
+            self.owner = True
+            self._subscribe([self._own_topic, *self._topics])
+        if self.owner and {topic for topic, _ in self._assigned} >= {self._own_topic, *self._topics}:
+            self._settled.set()
+        self.joined = True
+        self._on_change()
+
+    def _revoke(self, consumer: Any, partitions: list[TopicPartition]) -> None:
+        consumer.incremental_unassign(partitions)
+        self._forget(partitions)
+
+    def _lose(self, consumer: Any, partitions: list[TopicPartition]) -> None:
+        consumer.incremental_unassign(partitions)
+        self._forget(partitions)
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        self._assigned -= {(place.topic, place.partition) for place in partitions}
+        if self.owner and (self._own_topic, 0) not in self._assigned:
+            self.owner = False
+            self._settled.clear()
+            self._subscribe([self._own_topic])
+            self._on_change()
+
+    # -- for the host, any thread ------------------------------------------------------------------------------------
+
+    @property
+    def settled(self) -> bool:
+        return self.owner and self._settled.is_set()
+
+    def group(self) -> bytes | None:
+        """The group metadata that a transaction's offsets go with; None while somebody else owns the application."""
+        return self._group if self.settled else None
+
+    def committed(self, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
+        """Stable offsets (after a fence no transaction is in the way) with their metadata; -1 where there is none."""
+        if not places:
+            return {}
+        wanted = [TopicPartition(topic, partition) for topic, partition in places]
+        result = {}
+        for place in self._call(lambda: self._consumer.committed(wanted, CALL_SECONDS)):
+            if place.error is not None:
+                raise KafkaException(place.error)
+            result[place.topic, place.partition] = (max(place.offset, -1), place.metadata or "")
+        return result
+
+    def commit(self, offsets: Sequence[TopicPartition]) -> None:
+        if not self.owner:
+            raise StreamsError(f"Another instance runs '{self.application_id}' now.")
+        places = list(offsets)
+        for place in self._call(lambda: self._consumer.commit(offsets=places, asynchronous=False)):
+            if place.error is not None:
+                raise KafkaException(place.error)
+
+    def close(self) -> None:
+        """Leaves the group: a standby takes over at once."""
+        self._stop.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(5)
+        self.owner = False
+        try:
+            self._consumer.close()
+        except RuntimeError:
+            pass  # closed before

@@ -1,0 +1,439 @@
+"""A slot's side of a batch, in the Python worker: rows in, tasks fed and committed, the driver told.
+
+The lane outlives the batch: it is kept in this module, so tasks, producers and open stores are still there when the
+next batch comes to the same worker (see slots.py). A batch is `begin`, `take` for every Arrow batch, `finish`;
+micro-batch mode calls them in one go (`run_slot`). Real-time mode will call `take` and `finish` from one long Spark
+task with a timer: that is the seam.
+
+Errors: what a record or a user's function does wrong stops its application, not the batch: the driver is told one
+sentence and the other applications go on. Kafka being away is waited for. Only a lost driver or a bug of ours fails
+the Spark task.
+"""
+
+from __future__ import annotations
+
+import base64
+import faulthandler
+import logging
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from caudal.plan.steps import PassThrough
+from caudal.runtime.errors import OnError, StreamsError, describe
+from caudal.runtime.operators.operator import operator_for
+from caudal.runtime.spark.global_tables import GlobalTables
+from caudal.runtime.spark.hosted_task import HostedTask
+from caudal.runtime.spark.kafka_errors import Meaning, is_of_a_record, kafka_error, meaning, reason
+from caudal.runtime.spark.link import Link, LinkLost
+from caudal.runtime.spark.log_reader import LogReader
+from caudal.runtime.spark.outputs import Output, PlainOutput, SharedProducer, TransactionalOutput
+from caudal.runtime.spark.rows import Chunk, chunks
+from caudal.runtime.spark.settings import Cargo, Settings, keeper_topic, transactional_id
+from caudal.runtime.spark.slots import Slot, TaskId
+from caudal.runtime.stores.engines import Fenced
+
+log = logging.getLogger("caudal.streams")
+
+THREADS = 8  # commits and openings that wait for Kafka at the same time
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Freight:
+    """Everything a slot needs for the life of a query, made by the driver."""
+
+    run: str
+    slot: Slot
+    cargoes: tuple[Cargo, ...]
+    address: tuple[str, int]
+    token: str
+
+
+_LANES: dict[int, Lane] = {}
+if os.environ.get("CAUDAL_DEBUG"):
+    faulthandler.register(signal.SIGUSR1)  # `kill -USR1` of a worker that hangs prints where
+
+
+def run_slot(run: str, number: int, freight: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    """What `mapInArrow` calls, once per batch. Returns no rows: outputs go to Kafka from here."""
+    lane = _LANES.get(number)
+    if lane is None or lane.freight.run != run:
+        if lane is not None:
+            lane.close()
+        lane = _LANES[number] = Lane(pickle.loads(freight))
+    try:
+        if lane.begin(_batch_id()):
+            for batch in batches:
+                lane.take(batch)
+            lane.finish()
+    except BaseException:
+        # Spark will come again, to this worker or another: nothing half done may stay.
+        _LANES.pop(number, None)
+        lane.close()
+        raise
+    for _ in batches:  # a worker that leaves rows unread is not used again
+        pass
+    return iter(())
+
+
+def _batch_id() -> str | None:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+
+
+@dataclass(slots=True)
+class _Work:
+    """A task's part of the batch."""
+
+    task: HostedTask
+    id: TaskId
+    chunks: list[Chunk] = field(default_factory=list)
+    error: Exception | None = None
+    fed: bool = False
+
+
+class Inactive(Exception):
+    """The application is not ours any more (stopped, paused, taken over): leave its rows alone."""
+
+
+class Lane:
+    def __init__(self, freight: Freight) -> None:
+        self.freight = freight
+        operator_for(PassThrough())  # reads the operators' modules once, before threads would do it together
+        self._link = Link(freight.address, freight.token)
+        self._cargoes = {cargo.application_id: cargo for cargo in freight.cargoes}
+        self._ticks = {keeper_topic(application_id) for application_id in self._cargoes}
+        self._tasks: dict[TaskId, HostedTask] = {}
+        self._routes: dict[tuple[int, str, int], TaskId] = {}
+        self._globals: dict[str, GlobalTables] = {}
+        self._shared: dict[Settings, SharedProducer] = {}
+        self._readers: dict[tuple[str, str], LogReader] = {}
+        self._stopped: set[str] = set()  # applications that failed here
+        self._groups: dict[str, bytes] = {}
+        self._work: dict[TaskId, _Work] = {}
+        self._ranges: dict[tuple[int, str, int], tuple[int, int]] = {}
+        self._source_of: dict[str, int] = {}
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="caudal-lane")
+        sources = self._source_of = {
+            application_id: number
+            for number, source in enumerate(freight.slot.sources)
+            for application_id in source.applications
+        }
+        for task in freight.slot.tasks:
+            cargo = self._cargoes[task.application_id]
+            for topic in cargo.topics_of(cargo.sub(task.sub), task.partition):
+                self._routes[sources[task.application_id], topic, task.partition] = task
+
+    # -- a batch -----------------------------------------------------------------------------------------------------
+
+    def begin(self, batch: str | None = None) -> bool:
+        """Asks for orders and sees to it that every task is open. False: the batch is not to be processed."""
+        orders = self._ask_orders("begin", batch=batch)
+        self._ranges = {
+            (source, topic, partition): (first, end)
+            for source, topic, partition, first, end in orders.get("ranges", ())
+        }
+        if orders["drain"]:
+            self.close_tasks()
+            self._link.ask("closed", run=self.freight.run, slot=self.freight.slot.number)
+            return False
+        self._open_missing()
+        for application_id, tables in list(self._globals.items()):
+            if application_id in self._groups:
+                self._guard(application_id, tables.catch_up)
+        self._work = {}
+        return True
+
+    def take(self, batch: Any) -> None:
+        """The rows of one Arrow batch: to their tasks, at once where a task reads one topic only."""
+        for chunk in chunks(batch):
+            if chunk.topic in self._ticks:
+                continue
+            id = self._routes.get((chunk.source, chunk.topic, chunk.partition))
+            if id is None:
+                raise RuntimeError(f"no task of this slot reads {chunk.topic}-{chunk.partition}")
+            work = self._work_of(id)
+            if work is None:
+                continue
+            work.chunks.append(chunk)
+            if work.error is None and not work.task.ordered:
+                try:
+                    work.task.feed(chunk)
+                    work.fed = True
+                except Exception as error:
+                    work.error = error
+
+    def finish(self) -> None:
+        """Feeds what had to wait, runs punctuators, commits, and tells the driver."""
+        now = int(time.time() * 1000)
+        for id, task in self._tasks.items():
+            due = task.next_punctuation
+            if due is not None and due <= now:
+                self._work_of(id)
+        commits: list[tuple[_Work, Future[None]]] = []
+        for id, task in self._tasks.items():
+            if id not in self._work:
+                self._let_know(id, task)
+                task.all_rows_came()
+        for work in self._work.values():
+            if work.error is None:
+                try:
+                    self._feed(work, now)
+                except Exception as error:
+                    work.error = error
+                    continue
+                commits.append((work, self._pool.submit(work.task.commit)))
+        for work, commit in commits:
+            try:
+                commit.result()
+            except Exception as error:
+                work.error = error
+        for work in self._work.values():
+            if work.error is not None:
+                self._again(work)
+        self._tell()
+
+    def _work_of(self, id: TaskId) -> _Work | None:
+        work = self._work.get(id)
+        if work is None and id in self._tasks and id.application_id in self._groups:
+            self._let_know(id, self._tasks[id])
+            work = self._work[id] = _Work(self._tasks[id], id)
+        return work
+
+    def _let_know(self, id: TaskId, task: HostedTask) -> None:
+        source = self._source_of[id.application_id]
+        task.group = self._groups.get(id.application_id, b"")
+        task.ranges = {
+            topic: self._ranges[source, topic, id.partition]
+            for topic in task.topics
+            if (source, topic, id.partition) in self._ranges
+        }
+
+    @staticmethod
+    def _feed(work: _Work, now: int) -> None:
+        if not work.fed:
+            if work.task.ordered:
+                work.task.feed_in_order(work.chunks)
+            else:
+                for chunk in work.chunks:
+                    work.task.feed(chunk)
+            work.fed = True
+        work.task.all_rows_came()
+        work.task.punctuate(now)
+
+    def _again(self, work: _Work) -> None:
+        """Repeats a task's part until it is committed or hopeless."""
+        pause = FIRST_PAUSE
+        while work.error is not None:
+            error, work.error = work.error, None
+            if not self._guard(work.id.application_id, lambda error=error: self._recover(work, error)):  # type: ignore[misc]
+                return
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+            if not self._is_active(work.id.application_id):
+                return
+            work.task = self._tasks[work.id]
+            self._let_know(work.id, work.task)
+            work.fed = False
+            try:
+                self._feed(work, int(time.time() * 1000))
+                work.task.commit()
+            except Exception as error:
+                work.error = error
+
+    def _recover(self, work: _Work, error: Exception) -> None:
+        """Brings the task back to its last commit; raises where the error is no passing one."""
+        if not isinstance(error, KafkaException | Fenced):
+            raise error
+        self._link.ask("trouble", application=work.id.application_id, task=work.task.name, text=_words(error))
+        found = kafka_error(error)
+        kind = Meaning.FENCED if isinstance(error, Fenced) else meaning(error)
+        if kind is Meaning.PERMANENT:
+            tolerant = self._cargoes[work.id.application_id].settings.handlers.production is not OnError.FAIL
+            if not tolerant or found is None or not is_of_a_record(found) or work.task.knows_refusals:
+                raise error
+            work.task.trace_refusals()
+        if kind is not Meaning.FENCED:
+            try:
+                work.task.abandon()
+                return
+            except KafkaException as failed:
+                log.info("task %s cannot abort: %s; it is opened anew", work.id, failed)
+        self._close_task(work.id)
+        if not self._is_active(work.id.application_id):
+            raise Inactive
+        self._open(work.id)
+
+    # -- orders ------------------------------------------------------------------------------------------------------
+
+    def _ask_orders(self, request: str, **fields: Any) -> dict[str, Any]:
+        answer = self._link.ask(request, run=self.freight.run, slot=self.freight.slot.number, pid=os.getpid(), **fields)
+        self._groups = {
+            application_id: base64.b64decode(group)
+            for application_id, group in answer["groups"].items()
+            if application_id not in self._stopped
+        }
+        return answer
+
+    def _is_active(self, application_id: str) -> bool:
+        """Whether the driver still wants this application to run; refreshes the group metadata."""
+        orders = self._ask_orders("orders")
+        return not orders["drain"] and application_id in self._groups
+
+    def _guard(self, application_id: str, call: Callable[[], None]) -> bool:
+        """Calls; what goes wrong stops the application with a sentence. False: it did, or it is not ours any more."""
+        try:
+            call()
+            return True
+        except LinkLost:
+            raise
+        except Inactive:
+            return False
+        except Exception as error:
+            self._fail(application_id, error)
+            return False
+
+    def _fail(self, application_id: str, error: Exception) -> None:
+        expected = isinstance(error, StreamsError | KafkaException)
+        log.log(
+            logging.INFO if expected else logging.ERROR, "application %s stops", application_id, exc_info=not expected
+        )
+        self._stopped.add(application_id)
+        self._groups.pop(application_id, None)
+        for id in [id for id in self._tasks if id.application_id == application_id]:
+            self._close_task(id)
+        self._link.ask("failed", application=application_id, text=_words(error))
+
+    # -- tasks -------------------------------------------------------------------------------------------------------
+
+    def _open_missing(self) -> None:
+        """Opens what is not open yet: at the first batch, and after a worker was lost."""
+        missing = [id for id in self.freight.slot.tasks if id not in self._tasks and id.application_id in self._groups]
+        if not missing:
+            return
+        for application_id in dict.fromkeys(id.application_id for id in missing):
+            cargo = self._cargoes[application_id]
+            if cargo.topology.global_subtopologies and application_id not in self._globals:
+                self._guard(application_id, lambda id=application_id: self._open_globals(id))  # type: ignore[misc]
+        wanted = [id for id in missing if id.application_id in self._groups]
+        results = [(id, self._pool.submit(self._open_patiently, id)) for id in wanted]
+        for id, result in results:
+            self._guard(id.application_id, result.result)
+        self._tell(every=True)
+
+    def _open_globals(self, application_id: str) -> None:
+        tables = GlobalTables(self._cargoes[application_id], self.freight.slot.number)
+        tables.open(self._progress_of(application_id, "global"))
+        self._globals[application_id] = tables
+
+    def _open_patiently(self, id: TaskId) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                self._open(id)
+                return
+            except (KafkaException, Fenced) as error:
+                if not isinstance(error, Fenced) and meaning(error) is Meaning.PERMANENT:
+                    raise
+                self._link.ask("trouble", application=id.application_id, task=str(id), text=_words(error))
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+            if not self._is_active(id.application_id):
+                raise Inactive
+
+    def _open(self, id: TaskId) -> None:
+        cargo = self._cargoes[id.application_id]
+        reader = self._reader(cargo.settings)
+        tables = self._globals.get(id.application_id)
+        task = HostedTask(
+            cargo,
+            id.sub,
+            id.partition,
+            self._output(cargo, id),
+            tables.stores if tables is not None else {},
+            is_empty_between=reader.is_empty_between,
+            end_of=reader.end_of,
+        )
+        try:
+            task.open(lambda places: self._committed(id, places), self._progress_of(id.application_id, task.name))
+        except BaseException:
+            task.close()
+            raise
+        task.group = self._groups.get(id.application_id, b"")
+        self._tasks[id] = task
+
+    def _output(self, cargo: Cargo, id: TaskId) -> Output:
+        settings = cargo.settings
+        if settings.exactly_once:
+            return TransactionalOutput(settings, transactional_id(id.application_id, id.sub, id.partition))
+        if settings not in self._shared:
+            self._shared[settings] = SharedProducer(settings)
+        return PlainOutput(id.application_id, self._shared[settings], self._link)
+
+    def _reader(self, settings: Settings) -> LogReader:
+        return self._readers.setdefault((settings.bootstrap, settings.isolation_level), LogReader(settings))
+
+    def _committed(self, id: TaskId, places: list[tuple[str, int]]) -> Mapping[str, tuple[int, str]]:
+        try:
+            answer = self._link.ask("committed", application=id.application_id, places=places)
+        except RuntimeError as error:  # the keeper could not reach the coordinator
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, str(error))) from error
+        return {topic: (offset, metadata) for topic, offset, metadata in answer["offsets"]}
+
+    def _progress_of(self, application_id: str, task: str) -> Callable[[str, int, int], None]:
+        def progress(store: str, done: int, total: int) -> None:
+            self._link.ask("restoring", application=application_id, task=task, store=store, done=done, total=total)
+
+        return progress
+
+    def _tell(self, every: bool = False) -> None:
+        ids = self._tasks if every else [id for id in self._work if id in self._tasks]
+        reports: dict[str, dict[str, Any]] = {}
+        for id in ids:
+            reports.setdefault(id.application_id, {})[self._tasks[id].name] = self._tasks[id].report()
+        self._link.ask("opened" if every else "end", run=self.freight.run, slot=self.freight.slot.number, tasks=reports)
+
+    # -- end ---------------------------------------------------------------------------------------------------------
+
+    def _close_task(self, id: TaskId) -> None:
+        task = self._tasks.pop(id, None)
+        if task is not None:
+            try:
+                task.close()
+            except Exception:
+                log.warning("closing task %s failed", id, exc_info=True)
+
+    def close_tasks(self) -> None:
+        list(self._pool.map(self._close_task, list(self._tasks)))
+        for tables in self._globals.values():
+            tables.close()
+        self._globals = {}
+        self._work = {}
+
+    def close(self) -> None:
+        try:
+            self.close_tasks()
+        finally:
+            for reader in self._readers.values():
+                reader.close()
+            self._pool.shutdown(wait=False)
+            self._link.close()
+
+
+def _words(error: BaseException) -> str:
+    found = kafka_error(error)
+    if found is not None:
+        return f"Kafka says: {reason(found)}."
+    if isinstance(error, StreamsError):
+        return str(error)
+    return describe(error)

@@ -1,0 +1,156 @@
+"""The Structured Streaming query of a host: one Kafka source or more per slot, one Python worker behind it, all slots
+united.
+
+Nothing is written by Spark: workers write to Kafka themselves, so the sink is none. Trigger: as soon as possible.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from caudal.runtime.spark import session
+from caudal.runtime.spark.lane import Freight
+from caudal.runtime.spark.rows import COLUMNS
+from caudal.runtime.spark.settings import Cargo
+from caudal.runtime.spark.slots import Slot, SourceSpec
+
+SLOT_VARIABLE = "CAUDAL_SLOT"
+Begins = Mapping[str, Mapping[tuple[str, int], int]]  # application → topic and partition → offset
+
+# Slot numbers in use in this process: two hosts in one session must not share a pool of workers.
+_taken: set[int] = set()
+_lock = threading.Lock()
+
+
+def take_slot_number() -> int:
+    """The lowest that is free: the worker pool of an ended run is used again."""
+    with _lock:
+        number = next(number for number in range(1 << 16) if number not in _taken)
+        _taken.add(number)
+        return number
+
+
+def give_back_slot_number(number: int) -> None:
+    with _lock:
+        _taken.discard(number)
+
+
+def start(
+    spark: Any,
+    run: str,
+    slots: Sequence[Slot],
+    cargoes: Sequence[Cargo],
+    begins: Begins,
+    checkpoint: Path,
+    address: tuple[str, int],
+    token: str,
+) -> Any:
+    """Starts the query; workers call the driver at `address`."""
+    from pyspark import cloudpickle
+
+    united = None
+    for slot in slots:
+        needed = {task.application_id for task in slot.tasks}
+        carried = {cargo.application_id: cargo for cargo in cargoes if cargo.application_id in needed}
+        dumps: Any = cloudpickle.dumps
+        freight = dumps(Freight(run, slot, tuple(carried.values()), address, token))
+        frame = _slot_frame(spark, run, slot, freight, carried, begins, len(slots))
+        united = frame if united is None else united.union(frame)
+    assert united is not None
+    writer = united.writeStream.format("noop").outputMode("append").queryName(f"caudal-{run[:8]}")
+    return writer.option("checkpointLocation", checkpoint.as_uri()).start()
+
+
+def _slot_frame(
+    spark: Any, run: str, slot: Slot, freight: bytes, cargoes: Mapping[str, Cargo], begins: Begins, slots: int
+) -> Any:
+    """The rows of a slot: its sources united, in one partition, in front of its own Python worker."""
+    rows = None
+    for number, source in enumerate(slot.sources):
+        frame = _source_frame(spark, number, source, cargoes, begins, slots)
+        rows = frame if rows is None else rows.union(frame)
+    assert rows is not None
+    with _lock:
+        # What is in the environment when the function is made belongs to the function, and Spark keeps a pool of
+        # workers for each environment.
+        environment = spark.sparkContext.environment
+        environment[SLOT_VARIABLE] = str(slot.number)
+        environment["PYTHONPATH"] = session.python_path()
+        try:
+            return rows.coalesce(1).mapInArrow(_lane_function(run, slot.number, freight), "nothing int")
+        finally:
+            del environment[SLOT_VARIABLE]
+
+
+def _lane_function(run: str, number: int, freight: bytes) -> Callable[[Any], Any]:
+    """Pickled by value, so it must do nothing but call an importable module: caches live there."""
+
+    def run_lane(batches: Any) -> Any:
+        from caudal.runtime.spark import lane
+
+        return lane.run_slot(run, number, freight, batches)
+
+    return run_lane
+
+
+def _source_frame(
+    spark: Any,
+    number: int,
+    source: SourceSpec,
+    cargoes: Mapping[str, Cargo],
+    begins: Begins,
+    slots: int,
+) -> Any:
+    from pyspark.sql import functions
+
+    settings = cargoes[next(iter(source.applications))].settings
+    begin: dict[str, dict[str, int]] = {}
+    for topic, partitions in source.partitions.items():
+        known = begins[source.owners[topic]]
+        begin[topic] = {str(partition): known.get((topic, partition), -1) for partition in partitions}
+    limit = max(1, min(cargoes[name].settings.max_records_per_batch for name in source.applications) // slots)
+    reader = spark.readStream.format("kafka")
+    for name, value in settings.java().items():
+        reader = reader.option(f"kafka.{name}", value)
+    rows = (
+        reader.option("kafka.isolation.level", settings.isolation_level)
+        .option("kafka.fetch.max.wait.ms", "2")  # a batch ends at a known offset: never wait for more
+        .option("assign", json.dumps({topic: sorted(partitions) for topic, partitions in source.partitions.items()}))
+        .option("startingOffsets", json.dumps(begin))
+        .option("failOnDataLoss", "true")
+        .option("includeHeaders", "true")
+        .option("maxOffsetsPerTrigger", str(limit))
+        .load()
+        .withColumn("timestamp", functions.unix_millis("timestamp"))
+        .withColumn("source", functions.lit(number))
+    )
+    return rows.select(*COLUMNS)
+
+
+class NeverStarted:
+    """Stands for a query that Spark refused."""
+
+    isActive = False
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def exception(self) -> Exception:
+        return self._error
+
+    def stop(self) -> None:
+        pass
+
+
+def reason(error: Any) -> str:
+    """The one line of a Spark failure that says something."""
+    if error is None:
+        return "it was stopped"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:") or "Exception: " in line or "Error: " in line]
+    chosen = (causes or lines or ["no reason given"])[-1].removeprefix("Caused by: ")
+    return chosen[:300]

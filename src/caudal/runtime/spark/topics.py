@@ -1,0 +1,249 @@
+"""The topics of an application on the cluster: source topics checked, internal ones made, all watched while it runs.
+
+Partition counts follow Kafka Streams' rules: a repartition topic has as many partitions as the plan says, or as the
+largest source of the sub-topology that writes it (as the other topics of its co-partitioned group, where it is in
+one); a changelog has one partition per task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from caudal.plan.topology import SourceNode, SubTopology, Topology
+from caudal.runtime.errors import StreamsError
+from caudal.runtime.spark.kafka_errors import kafka_error, reason
+from caudal.runtime.spark.settings import Settings, keeper_topic
+
+CALL_SECONDS = 20.0
+REACH_SECONDS = 5.0  # the first question to a cluster
+APPEAR_SECONDS = 20.0
+_KEEPER_CONFIGS = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.bytes": "1048576"}
+
+
+class ClusterTopics:
+    """What the cluster has, for one application."""
+
+    def __init__(self, topology: Topology, settings: Settings) -> None:
+        self.topology = topology
+        self.settings = settings
+        self.admin: Any = AdminClient(settings.librdkafka(**{"client.id": "caudal-streams"}))
+        self.partitions: dict[str, int] = {}
+        self.ids: dict[str, str] = {}
+
+    # -- before the start --------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Checks and creates; afterwards `partitions` knows every topic that the plan names."""
+        existing = self._existing()
+        sources = self._source_topics()
+        internal = self.topology.internal_topics
+        missing = sorted(topic for topic in sources if topic not in existing and topic not in internal)
+        if missing:
+            raise StreamsError(
+                f"Source topic {_names(missing)} does not exist; create it (caudal topic create {missing[0]}) "
+                f"before '{self.topology.application_id}' starts."
+            )
+        self.partitions = {topic: existing[topic] for topic in sources if topic in existing and topic not in internal}
+        self._count_repartitions(existing)
+        self._check_copartitioning()
+        wanted = {topic.name: (self._count_of(topic.name), topic.configs) for topic in internal.values()}
+        wanted[keeper_topic(self.topology.application_id)] = (1, _KEEPER_CONFIGS)
+        self._check_internal(existing, wanted)
+        self._create({name: spec for name, spec in wanted.items() if name not in existing})
+        for name, (count, _) in wanted.items():
+            self.partitions[name] = count
+        self._note_sinks(existing)
+        self.ids = self._topic_ids(self._watched())
+
+    def _source_topics(self) -> set[str]:
+        return {topic for node in self.topology.nodes if isinstance(node, SourceNode) for topic in node.topics}
+
+    def _existing(self) -> dict[str, int]:
+        try:
+            found = self.admin.list_topics(timeout=REACH_SECONDS).topics
+        except KafkaException as error:
+            cause = kafka_error(error)
+            words = reason(cause) if cause is not None else str(error)
+            raise StreamsError(
+                f"No broker answers at {self.settings.bootstrap} ({words}): start one with `caudal broker`, "
+                "or give its address with --bootstrap."
+            ) from None
+        return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+
+    def _count_repartitions(self, existing: Mapping[str, int]) -> None:
+        """Counts follow from the writers' sources, which may be repartition topics themselves: so in rounds."""
+        pending = {name for name, topic in self.topology.internal_topics.items() if topic.kind == "repartition"}
+        for name in sorted(pending):
+            fixed = self.topology.internal_topics[name].partitions
+            if fixed is not None:
+                self.partitions[name] = fixed
+                pending.discard(name)
+        while pending:
+            settled = [name for name in sorted(pending) if self._settle(name)]
+            if not settled:
+                raise StreamsError(
+                    f"Nothing says how many partitions {_names(sorted(pending))} should have: give one partitions=."
+                )
+            pending.difference_update(settled)
+
+    def _settle(self, name: str) -> bool:
+        group = next((group for group in self.topology.copartitioned if name in group), frozenset({name}))
+        fixed = [self.partitions[topic] for topic in group if topic in self.partitions]
+        outside = [topic for topic in group if topic not in self.topology.internal_topics]
+        if outside or any(
+            self.topology.internal_topics[topic].partitions for topic in group if topic in self.partitions
+        ):
+            self.partitions[name] = max(fixed)
+            return True
+        counts: list[int] = []
+        for member in group:
+            for sub in self._writers(member):
+                known = [self.partitions[topic] for topic in sub.source_topics if topic in self.partitions]
+                if len(known) < len(sub.source_topics) and not (known and self._loops(sub, group)):
+                    return False
+                counts += known
+        if not counts:
+            return False
+        self.partitions[name] = max(counts)
+        return True
+
+    def _loops(self, sub: SubTopology, group: frozenset[str]) -> bool:
+        """A sub-topology that reads what it writes (foreign-key joins): its other sources decide."""
+        return all(topic in self.partitions or topic in group for topic in sub.source_topics)
+
+    def _writers(self, topic: str) -> list[SubTopology]:
+        return [sub for sub in self.topology.subtopologies if topic in sub.sink_topics]
+
+    def _count_of(self, topic: str) -> int:
+        if topic in self.partitions:
+            return self.partitions[topic]
+        for sub in self.topology.subtopologies:
+            for store in sub.stores:
+                if topic == f"{self.topology.application_id}-{store.name}-changelog":
+                    return max(self.partitions[source] for source in sub.source_topics)
+        raise StreamsError(f"No sub-topology uses the internal topic '{topic}'.")
+
+    def _check_copartitioning(self) -> None:
+        for group in self.topology.copartitioned:
+            counts = {topic: self.partitions[topic] for topic in sorted(group)}
+            if len(set(counts.values())) > 1:
+                shown = ", ".join(f"'{topic}' has {count}" for topic, count in counts.items())
+                raise StreamsError(
+                    f"Topics that are joined need equal numbers of partitions, but {shown}: "
+                    "call repartition(partitions=…) on one side, or create the topics alike."
+                )
+
+    def _check_internal(self, existing: Mapping[str, int], wanted: Mapping[str, tuple[int, Any]]) -> None:
+        for name, (count, _) in wanted.items():
+            if name in existing and existing[name] != count:
+                raise StreamsError(
+                    f"Internal topic '{name}' has {existing[name]} partitions, but {count} are needed: the source "
+                    "topics changed since it was made. Stop all instances, delete the application's internal topics, "
+                    "reset its offsets (caudal group reset), and start again."
+                )
+
+    def _create(self, wanted: Mapping[str, tuple[int, Mapping[str, str]]]) -> None:
+        if not wanted:
+            return
+        factor = self.settings.replication_factor
+        topics = [NewTopic(name, count, factor, config=dict(configs)) for name, (count, configs) in wanted.items()]
+        for name, future in self.admin.create_topics(topics, operation_timeout=CALL_SECONDS).items():
+            try:
+                future.result(CALL_SECONDS)
+            except KafkaException as error:
+                cause = kafka_error(error)
+                if cause is None or cause.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another instance was quicker
+                    raise StreamsError(f"Internal topic '{name}' cannot be created: {reason(error.args[0])}.") from None
+        deadline = time.monotonic() + APPEAR_SECONDS
+        while missing := wanted.keys() - self._existing().keys():
+            if time.monotonic() > deadline:
+                raise StreamsError(f"Internal topic {_names(sorted(missing))} was created but does not appear.")
+            time.sleep(0.05)
+
+    def _note_sinks(self, existing: Mapping[str, int]) -> None:
+        for sub in self.topology.subtopologies:
+            for topic in sub.sink_topics:
+                if topic in existing:
+                    self.partitions.setdefault(topic, existing[topic])
+
+    def compacted(self) -> frozenset[str]:
+        """Source topics whose offsets have holes for another reason than transactions."""
+        topics = sorted(self._source_topics() - self.topology.internal_topics.keys())
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        result = set()
+        for resource, future in self.admin.describe_configs(resources).items() if resources else ():
+            try:
+                policy = future.result(CALL_SECONDS)["cleanup.policy"].value
+            except KafkaException:
+                continue  # not allowed to look: a hole then needs another explanation
+            if "compact" in policy:
+                result.add(resource.name)
+        return frozenset(result)
+
+    # -- while it runs -----------------------------------------------------------------------------------------------
+
+    def _watched(self) -> list[str]:
+        return sorted(self._source_topics() | self.topology.internal_topics.keys())
+
+    def _topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        found = {}
+        for name, future in self.admin.describe_topics(TopicCollection(list(topics))).items():
+            try:
+                found[name] = str(future.result(CALL_SECONDS).topic_id)
+            except KafkaException:
+                continue
+        return found
+
+    def what_changed(self) -> str | None:
+        """One sentence, where a topic was deleted or has other partitions; None as long as all is as it was."""
+        try:
+            existing = {
+                name: len(topic.partitions)
+                for name, topic in self.admin.list_topics(timeout=CALL_SECONDS).topics.items()
+                if topic.error is None
+            }
+        except KafkaException:
+            return None  # the broker is away: that is waited for
+        application_id = self.topology.application_id
+        for topic in self._watched():
+            internal = topic in self.topology.internal_topics
+            what = "Internal topic" if internal else "Source topic"
+            if topic not in existing:
+                hint = (
+                    "reset the application's offsets (caudal group reset) and delete its other internal topics"
+                    if internal
+                    else f"create it again (caudal topic create {topic})"
+                )
+                return f"{what} '{topic}' was deleted while '{application_id}' was running; {hint}, then start again."
+            if existing[topic] != self.partitions[topic]:
+                hint = (
+                    "internal topics must not be altered: delete them, reset the offsets and start again"
+                    if internal
+                    else "start the application again to read them all (with state: delete its internal topics and "
+                    "reset its offsets first, since keys move between partitions)"
+                )
+                return (
+                    f"{what} '{topic}' has {existing[topic]} partitions now and had {self.partitions[topic]} when "
+                    f"'{application_id}' started; {hint}."
+                )
+        now = self._topic_ids(self.ids)
+        for topic, id in self.ids.items():
+            if now.get(topic, id) != id:
+                return (
+                    f"Topic '{topic}' was deleted and created again while '{application_id}' was running; "
+                    "reset the application's offsets (caudal group reset) and start again."
+                )
+        return None
+
+    def close(self) -> None:
+        """Lets the client go."""
+        self.admin = None
+
+
+def _names(topics: list[str]) -> str:
+    return ", ".join(f"'{topic}'" for topic in topics)

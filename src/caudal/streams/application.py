@@ -1,0 +1,289 @@
+"""A running application: `builder.start(...)` gives one, `builder.run()` and `caudal run` run one to its end.
+
+    app = builder.start(bootstrap="localhost:9092", guarantee="exactly_once", threads=2)
+    app.state, app.metrics(), app.tasks()
+    app.stop()
+
+This is the public face; the work is in `caudal.runtime.spark` (host.py). Left for later: real-time mode, interactive
+queries (`app.store`), batch.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from caudal.plan.topology import Topology
+from caudal.runtime.errors import Handlers, OnError, StreamsError
+
+if TYPE_CHECKING:
+    from caudal.runtime.spark.host import SparkHost
+    from caudal.runtime.spark.hosted_application import Listener
+    from caudal.streams.builder import StreamsBuilder
+
+log = logging.getLogger("caudal.streams")
+
+__all__ = ["Application", "start", "start_all", "run"]
+
+START_SECONDS = 180.0
+STOP_SECONDS = 60.0
+
+
+class Application:
+    """One application of this process. Methods may be called from any thread."""
+
+    def __init__(
+        self,
+        builder: StreamsBuilder | Topology,
+        *,
+        bootstrap: str = "localhost:9092",
+        mode: str = "micro-batch",
+        guarantee: str = "exactly_once",
+        master: str | None = None,
+        threads: int | None = None,
+        state_dir: str | None = None,
+        engine: str | None = None,
+        on_bad_record: str = "fail",
+        on_processing_error: str = "fail",
+        on_produce_error: str = "fail",
+        dead_letter_topic: str | None = None,
+        max_records_per_batch: int = 500_000,
+        session_timeout: int = 10_000,
+        transaction_timeout: int = 60_000,
+        replication_factor: int = -1,
+        metrics_topic: str | None = None,
+        client: Mapping[str, str] | None = None,
+        spark_config: Mapping[str, str] | None = None,
+        host: SparkHost | None = None,
+    ) -> None:
+        """`on_…` take "fail", "skip" or "dead letter"; `client` takes librdkafka properties such as security.protocol.
+
+        `host` puts the application on a host that runs others already; master and threads are the host's then.
+        """
+        from caudal.runtime.spark.host import SparkHost
+        from caudal.runtime.spark.hosted_application import HostedApplication
+        from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
+        from caudal.runtime.stores.engines import DEFAULT_ENGINE
+
+        chosen = _choice(Mode, mode, "mode")
+        if chosen is not Mode.MICRO_BATCH:
+            raise StreamsError("Real-time mode is not built yet: use mode='micro-batch'.")
+        if threads is not None and threads < 1:
+            raise StreamsError("threads must be at least 1.")
+        handlers = Handlers(
+            deserialization=_on_error(on_bad_record),
+            processing=_on_error(on_processing_error),
+            production=_on_error(on_produce_error),
+            dead_letter_topic=dead_letter_topic,
+        )
+        settings = Settings(
+            bootstrap=bootstrap,
+            guarantee=_choice(Guarantee, guarantee, "guarantee"),
+            state_dir=state_dir or default_state_dir(),
+            engine=engine or DEFAULT_ENGINE,
+            handlers=handlers,
+            client=tuple(sorted((client or {}).items())),
+            replication_factor=replication_factor,
+            session_timeout=session_timeout,
+            transaction_timeout=transaction_timeout,
+            max_records_per_batch=max_records_per_batch,
+        )
+        topology = builder if isinstance(builder, Topology) else builder.build()
+        self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
+        self._owns_host = host is None
+        self._host = host or SparkHost(master=master, threads=threads, spark_config=dict(spark_config or {}))
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    def start(self, wait: bool = True, timeout: float = START_SECONDS) -> Application:
+        """Starts. With `wait`, returns when it is RUNNING, or STANDBY behind another instance; raises what stops it."""
+        from caudal.runtime.spark.hosted_application import State
+
+        try:
+            self._hosted.prepare()
+        except StreamsError as error:
+            self._hosted.fail(str(error))
+            self._hosted.topics.close()
+            raise
+        self._host.add(self._hosted)
+        if wait:
+            ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
+            if not self._hosted.wait(ended, timeout):
+                self.stop()
+                trouble = self._hosted.metrics.last_trouble
+                raise StreamsError(
+                    f"'{self.application_id}' did not start in {timeout:.0f} s{f': {trouble}' if trouble else ''}."
+                )
+            self.raise_failure()
+        return self
+
+    def stop(self, timeout: float = STOP_SECONDS) -> None:
+        """Finishes the batch under way, commits, leaves the group. Stopping twice is no error."""
+        if self._owns_host:
+            self._hosted.wanted = False
+            self._host.close()
+        else:
+            self._host.remove(self.application_id, timeout)
+        self._hosted.close()
+
+    def pause(self, timeout: float = STOP_SECONDS) -> None:
+        """Commits what was read and reads no more, until `resume`. It stays the owner of its group."""
+        from caudal.runtime.spark.hosted_application import FINAL, State
+
+        self._hosted.paused = True
+        self._host.wake()
+        if not self._hosted.wait(FINAL | {State.PAUSED, State.STANDBY}, timeout):
+            raise StreamsError(f"'{self.application_id}' did not pause in {timeout:.0f} s.")
+
+    def resume(self, timeout: float = STOP_SECONDS) -> None:
+        from caudal.runtime.spark.hosted_application import FINAL, State
+
+        self._hosted.paused = False
+        self._host.wake()
+        if not self._hosted.wait(FINAL | {State.RUNNING, State.STANDBY}, timeout):
+            raise StreamsError(f"'{self.application_id}' did not resume in {timeout:.0f} s.")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the end (STOPPED or ERROR); says whether it came."""
+        from caudal.runtime.spark.hosted_application import FINAL
+
+        return self._hosted.wait(FINAL, timeout)
+
+    def __enter__(self) -> Application:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # -- what it tells -------------------------------------------------------------------------------------------------
+
+    @property
+    def application_id(self) -> str:
+        return self._hosted.id
+
+    @property
+    def topology(self) -> Topology:
+        return self._hosted.topology
+
+    @property
+    def state(self) -> str:
+        """CREATED, STARTING, RUNNING, PAUSED, STANDBY, RESTARTING, STOPPED or ERROR."""
+        return self._hosted.state.value
+
+    @property
+    def failure(self) -> str | None:
+        """The sentence that says why it is in ERROR."""
+        return self._hosted.failure
+
+    def raise_failure(self) -> None:
+        if self._hosted.failure is not None:
+            raise StreamsError(self._hosted.failure)
+
+    def metrics(self) -> dict[str, Any]:
+        """Records, latency, lag, state size, batch times, what was dropped and why."""
+        return {"state": self.state, **self._hosted.metrics.snapshot()}
+
+    def prometheus(self) -> str:
+        """The same as the text that Prometheus scrapes."""
+        return self._hosted.metrics.prometheus(self.state)
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """Threads, tasks and partitions."""
+        return self._hosted.metrics.view()
+
+    def add_state_listener(self, listener: Listener) -> None:
+        """`listener(new, old)` is called at every change of state, in whichever thread makes it."""
+        self._hosted.listeners.append(listener)
+
+    def store(self, name: str) -> Any:
+        raise StreamsError(
+            "Interactive queries are not built yet: read the store's changelog topic or a table's output topic."
+        )
+
+
+def start(builder: StreamsBuilder | Topology, **settings: Any) -> Application:
+    """Starts an application; `Application` says which settings there are."""
+    return Application(builder, **settings).start()
+
+
+def start_all(
+    builders: Sequence[StreamsBuilder | Topology | Application],
+    *,
+    host: SparkHost,
+    timeout: float = START_SECONDS,
+    **settings: Any,
+) -> list[Application]:
+    """Starts several applications on one host: one query, started once for all of them.
+
+    An `Application` among them was made with `host=` and settings of its own.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from caudal.runtime.spark.hosted_application import State
+
+    applications = [
+        builder if isinstance(builder, Application) else Application(builder, host=host, **settings)
+        for builder in builders
+    ]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda application: application._hosted.prepare(), applications))
+    host.add(*(application._hosted for application in applications))
+    ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
+    for application in applications:
+        if not application._hosted.wait(ended, timeout):
+            raise StreamsError(f"'{application.application_id}' did not start in {timeout:.0f} s.")
+    return applications
+
+
+# Set while `caudal run` reads a file: a `builder.run()` at its end must not start the application a second time.
+_reading_file = threading.local()
+
+
+def run(builder: StreamsBuilder, arguments: Sequence[str] | None = None) -> None:
+    """Runs to the end, with the flags of `caudal run` from the command line. Leaves with exit code 1 on a failure."""
+    if getattr(_reading_file, "active", False):
+        return
+    from caudal.cli.commands.run import run_with_flags
+
+    run_with_flags(builder, list(sys.argv[1:] if arguments is None else arguments))
+
+
+def run_until_stopped(application: Application) -> None:
+    """Starts it, and stops it in good order at Ctrl-C or SIGTERM. Raises StreamsError where it fails."""
+    ended = threading.Event()
+    former = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            former[number] = signal.signal(number, lambda *_: ended.set())
+    try:
+        application.start(wait=False)
+        while not ended.wait(0.2):
+            if application.wait(0):
+                break
+        application.stop()
+        application.raise_failure()
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _on_error(text: str) -> OnError:
+    chosen: OnError = _choice(OnError, text.replace("_", " ").replace("-", " "), "A handler")
+    return chosen
+
+
+def _choice(kind: Any, text: str, what: str) -> Any:
+    if isinstance(text, kind):
+        return text
+    try:
+        return kind(text)
+    except ValueError:
+        known = ", ".join(f"'{choice.value}'" for choice in kind)
+        raise StreamsError(f"{what} takes {known}, not '{text}'.") from None
