@@ -92,7 +92,8 @@ public final class KafkaStreamsPeer {
 
     private void end() {
         if (streams != null) {
-            streams.close(Duration.ofSeconds(60));
+            // By default it stays in the group until its session times out, and a restart would wait for that.
+            streams.close(new KafkaStreams.CloseOptions().leaveGroup(true).timeout(Duration.ofSeconds(60)));
             streams = null;
         }
     }
