@@ -271,15 +271,16 @@ def _keep_freed_memory() -> None:
     """Lets glibc keep the memory of a sent answer for the next one.
 
     By default it gives every buffer of a megabyte back at once, and the next read faults its pages in again: more than
-    half of the CPU of serving consumers (BENCHMARKS.md). Costs a few megabytes; other C libraries are left alone.
+    half of the CPU of serving consumers (BENCHMARKS.md). Larger ones it still gives back, or a compression bomb would
+    stay in memory. Costs a few megabytes; other C libraries are left alone.
     """
     trim_threshold, mmap_threshold = -1, -3  # malloc.h
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return
-    mallopt(mmap_threshold, 32 << 20)
-    mallopt(trim_threshold, 64 << 20)
+    mallopt(mmap_threshold, 4 << 20)
+    mallopt(trim_threshold, 8 << 20)
 
 
 async def _freeze_when_settled(broker: Broker) -> None:
