@@ -119,6 +119,9 @@ def _source_frame(
     rows = (
         reader.option("kafka.isolation.level", settings.isolation_level)
         .option("kafka.fetch.max.wait.ms", "2")  # a batch ends at a known offset: never wait for more
+        # After every poll Spark asks the broker twice how far the log reaches: few, large polls.
+        .option("kafka.max.poll.records", "100000")
+        .option("kafka.max.partition.fetch.bytes", str(8 << 20))
         .option("assign", json.dumps({topic: sorted(partitions) for topic, partitions in source.partitions.items()}))
         .option("startingOffsets", json.dumps(begin))
         .option("failOnDataLoss", "true")
