@@ -103,7 +103,7 @@ def test_joined_topics_need_equal_partitions(kafka: Kafka, start: Callable[..., 
     builder = StreamsBuilder(unique("join"))
     table = builder.table(right, key=String(), value=Json())
     builder.stream(left, key=String(), value=Json()).join(table, lambda a, b: a).to(unique("target"))
-    with pytest.raises(StreamsError, match="need equal numbers of partitions") as caught:
+    with pytest.raises(StreamsError, match="need equally many partitions") as caught:
         start(builder)
     assert f"'{left}' has 2, '{right}' has 3" in str(caught.value)
 

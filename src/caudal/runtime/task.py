@@ -253,18 +253,19 @@ class Task:
     # -- failures ------------------------------------------------------------------------------------------------------
 
     def _not_deserialised(self, error: Exception) -> None:
-        self._handle(self._handlers.deserialization, DESERIALIZATION_ERROR, "Deserialising", error)
+        self.handle_failure(self._handlers.deserialization, DESERIALIZATION_ERROR, "Deserialising", error)
 
     def _not_processed(self, error: Exception, node: str) -> None:
-        self._handle(self._handlers.processing, PROCESSING_ERROR, f"Processing in {node}", error)
+        self.handle_failure(self._handlers.processing, PROCESSING_ERROR, f"Processing in {node}", error)
 
     def _not_serialised(self, topic: str, record: Record, error: Exception) -> None:
         what = (
             f"Serialising key {type(record.key).__name__} and value {type(record.value).__name__} for topic '{topic}'"
         )
-        self._handle(self._handlers.production, PRODUCTION_ERROR, what, error)
+        self.handle_failure(self._handlers.production, PRODUCTION_ERROR, what, error)
 
-    def _handle(self, choice: OnError, count_as: str, what: str, error: Exception) -> None:
+    def handle_failure(self, choice: OnError, count_as: str, what: str, error: Exception) -> None:
+        """Does with the record at hand what `choice` says; also for failures that only the host sees."""
         context = self._context.snapshot()
         if choice is OnError.FAIL:
             raise RecordError(what, context, error) from error

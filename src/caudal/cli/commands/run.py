@@ -8,6 +8,7 @@ value, so they need no copy of it.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import logging
 import sys
 from pathlib import Path
@@ -89,33 +90,17 @@ def run(
 
 def run_with_flags(builder: StreamsBuilder, arguments: list[str]) -> None:
     """`python app.py --bootstrap …`: the flags of `caudal run` without the file."""
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False)
 
-    @app.command()
-    def run_it(
-        bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
-        master: Master = None,
-        threads: Threads = None,
-        mode: ModeFlag = "micro-batch",
-        guarantee: GuaranteeFlag = "exactly_once",
-        http: Http = None,
-        state_dir: StateDir = None,
-        on_bad_record: OnBadRecord = "fail",
-        on_processing_error: OnProcessingError = "fail",
-        on_produce_error: OnProduceError = "fail",
-        dead_letter_topic: DeadLetters = None,
-        max_records_per_batch: MaxRecords = 500_000,
-        metrics_topic: MetricsTopic = None,
-        metrics_port: MetricsPort = None,
-        properties: ClientProperties = None,
-        describe: Describe = False,
-        quiet: Quiet = False,
-    ) -> None:
+    def run_it(**given: Any) -> None:
         """Run this Streams application."""
-        given = dict(locals())
-        given.pop("builder", None)  # the closure's, not an option
         _run(builder, **given)
 
+    signature = inspect.signature(run, eval_str=True)
+    options = [option for name, option in signature.parameters.items() if name != "file"]
+    vars(run_it)["__signature__"] = signature.replace(parameters=options)
+    run_it.__annotations__ = {option.name: option.annotation for option in options}
+    app.command()(run_it)
     try:
         app(args=arguments, prog_name=Path(sys.argv[0]).name)
     except CliError as error:

@@ -147,7 +147,7 @@ class HostedTask:
             handlers = self.cargo.settings.handlers
             if self._task is None or topic == handlers.dead_letter_topic:
                 raise
-            self._task._handle(handlers.production, PRODUCTION_ERROR, f"Writing to topic '{topic}'", error)
+            self._task.handle_failure(handlers.production, PRODUCTION_ERROR, f"Writing to topic '{topic}'", error)
 
     # -- a batch -----------------------------------------------------------------------------------------------------
 

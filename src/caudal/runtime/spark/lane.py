@@ -26,9 +26,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from caudal.plan.steps import PassThrough
 from caudal.runtime.errors import OnError, StreamsError, describe
-from caudal.runtime.operators.operator import operator_for
 from caudal.runtime.spark.global_tables import GlobalTables
 from caudal.runtime.spark.hosted_task import HostedTask
 from caudal.runtime.spark.kafka_errors import Meaning, is_of_a_record, kafka_error, meaning, reason
@@ -109,7 +107,6 @@ class Inactive(Exception):
 class Lane:
     def __init__(self, freight: Freight) -> None:
         self.freight = freight
-        operator_for(PassThrough())  # reads the operators' modules once, before threads would do it together
         self._link = Link(freight.address, freight.token)
         self._cargoes = {cargo.application_id: cargo for cargo in freight.cargoes}
         self._ticks = {keeper_topic(application_id) for application_id in self._cargoes}
