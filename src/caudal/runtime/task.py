@@ -21,7 +21,7 @@ from caudal.runtime.errors import Handlers, OnError, RecordError, StreamsError, 
 from caudal.runtime.operators.operator import Operator, Process, TaskParts, failing_node, fan_out, operator_for
 from caudal.runtime.operators.sink import Emit, Sink
 from caudal.runtime.punctuation import Schedule
-from caudal.runtime.record import Headers, Record
+from caudal.runtime.record import Headers, Record, RecordContext
 
 __all__ = ["Emit", "Task"]
 
@@ -146,6 +146,11 @@ class Task:
     @property
     def stream_time(self) -> int:
         return self._context.stream_time
+
+    @property
+    def record_at_hand(self) -> RecordContext:
+        """Where the record comes from that is being processed, or was last."""
+        return self._context.snapshot()
 
     @property
     def source_topics(self) -> tuple[str, ...]:
