@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import logging
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -125,7 +126,7 @@ def load_builder(file: Path) -> StreamsBuilder:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise CliError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+        raise CliError(f"{file}{_line_of(file, error)}: {_cause(error)}") from error
     finally:
         application._reading_file.active = False
         # Workers cannot import it by this name: unknown here, its functions and classes travel by value.
@@ -135,6 +136,19 @@ def load_builder(file: Path) -> StreamsBuilder:
         what = "no StreamsBuilder" if not found else f"{len(found)} StreamsBuilders"
         raise UsageError(f"{file} has {what} at its top level; it needs exactly one")
     return next(iter(found.values()))
+
+
+def _line_of(file: Path, error: Exception) -> str:
+    """The last line of the file that was under way; a SyntaxError says it itself."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _cause(error: Exception) -> str:
+    from caudal.plan.errors import PlanError
+
+    text = str(error) if isinstance(error, PlanError) else f"{type(error).__name__}: {error}"
+    return text.rstrip(".")
 
 
 def _run(
@@ -164,19 +178,27 @@ def _run(
         raise UsageError("--http comes with interactive queries, which are not built yet")
     if mode == "real-time":
         raise UsageError("--mode real-time is not built yet; micro-batch is the default")
-    check_reachable(bootstrap)
+    from confluent_kafka import KafkaException
+
     from caudal.streams.application import Application, run_until_stopped
 
-    _say_what_happens(quiet)
+    client = key_values(properties, "-X")
     try:
         application = Application(
             topology,
             bootstrap=bootstrap,
             mode=mode,
             state_dir=str(state_dir) if state_dir else None,
-            client=key_values(properties, "-X"),
+            client=client,
             **settings,
         )
+    except KafkaException as error:
+        raise UsageError(f"{error.args[0].str().rstrip('.')}; `-X` takes librdkafka's property names") from None
+    except (StreamsError, ValueError) as error:
+        raise UsageError(str(error).rstrip(".")) from None
+    check_reachable(client.get("bootstrap.servers", bootstrap))
+    _say_what_happens(quiet)
+    try:
         if metrics_port is not None:
             from caudal.runtime.spark.metrics_page import serve_metrics
 
