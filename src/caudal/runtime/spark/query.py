@@ -150,7 +150,7 @@ _PERMANENT = (
     "PYTHON_VERSION_MISMATCH",
     "ModuleNotFoundError: ",
     "ImportError: ",
-    "Cannot run program ",
+    "error=2, No such file",  # PYSPARK_PYTHON; other numbers are a machine short of memory or processes
     "ClassNotFoundException",
     "NoClassDefFoundError",
     "NoSuchMethodError",
