@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
@@ -103,7 +107,7 @@ def test_joined_topics_need_equal_partitions(kafka: Kafka, start: Callable[..., 
     builder = StreamsBuilder(unique("join"))
     table = builder.table(right, key=String(), value=Json())
     builder.stream(left, key=String(), value=Json()).join(table, lambda a, b: a).to(unique("target"))
-    with pytest.raises(StreamsError, match="need equal numbers of partitions") as caught:
+    with pytest.raises(StreamsError, match="need equally many partitions") as caught:
         start(builder)
     assert f"'{left}' has 2, '{right}' has 3" in str(caught.value)
 
@@ -152,3 +156,54 @@ def test_state_without_offsets_is_not_trusted(kafka: Kafka, start: Callable[...,
             time.sleep(0.2)
     with pytest.raises(StreamsError, match=r"has state .* but no committed offset"):
         start(counted())
+
+
+def test_a_program_that_workers_cannot_load_stops_at_once(
+    kafka: Kafka, start: Callable[..., Any], unique: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = unique("orders")
+    kafka.create(source, partitions=1)
+    module = types.ModuleType("only_in_the_driver")
+    exec("def keep(order): return order", vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    builder = StreamsBuilder(unique("unloadable"))
+    builder.stream(source, key=String(), value=Json()).map_values(module.keep).to(unique("target"))
+    kafka.send(source, ("a", "1"))
+    with pytest.raises(StreamsError, match="ModuleNotFoundError: No module named 'only_in_the_driver'"):
+        start(builder)
+
+
+def test_a_program_that_cannot_be_sent_names_the_node(kafka: Kafka, start: Callable[..., Any], unique: Names) -> None:
+    source, lock = unique("orders"), threading.Lock()
+    kafka.create(source, partitions=1)
+    builder = StreamsBuilder(unique("unpicklable"))
+    builder.stream(source).filter(lambda key, value: lock.locked(), name="guard").to(unique("target"))
+    with pytest.raises(StreamsError, match=r"Node guard of .* cannot be sent to Spark's workers: TypeError"):
+        start(builder)
+
+
+def test_a_dead_jvm_ends_the_application_with_a_sentence(kafka: Kafka, unique: Names, tmp_path: Path) -> None:
+    source, target, name = unique("orders"), unique("target"), unique("dead-jvm")
+    kafka.create(source, target, partitions=1)
+    kafka.send(source, ("a", "1"))
+    file = tmp_path / "app.py"
+    file.write_text(
+        "from caudal.streams import StreamsBuilder\n"
+        f"builder = StreamsBuilder({name!r})\nbuilder.stream({source!r}).to({target!r})\n"
+    )
+    command = [sys.executable, "-m", "caudal.cli.main", "run", str(file), "--bootstrap", kafka.bootstrap]
+    told = tmp_path / "stderr"
+    with told.open("w") as stderr:
+        process = psutil.Popen([*command, "--threads", "1", "--state-dir", str(tmp_path)], stderr=stderr)
+    try:
+        kafka.read(target, 1, seconds=150)
+        for child in process.children(recursive=True):
+            if child.name() == "java":
+                child.kill()
+        assert process.wait(60) == 1
+    finally:
+        if process.is_running():
+            process.kill()
+    last = told.read_text().splitlines()[-1]
+    assert last.startswith("caudal: Spark's JVM died (process ")
+    assert "signal 9" in last

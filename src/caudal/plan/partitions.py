@@ -7,7 +7,7 @@ have equally many: our own repartition topics are made so, for others it is chec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from caudal.plan.errors import PlanError
@@ -45,13 +45,20 @@ def resolve_partitions(topology: Topology, counts: Mapping[str, int]) -> Partiti
 
 def _outside(topology: Topology, counts: Mapping[str, int]) -> dict[str, int]:
     known: dict[str, int] = {}
+    missing: set[str] = set()
     for sub in [*topology.subtopologies, *topology.global_subtopologies]:
         for topic in sub.source_topics:
             if topic in topology.internal_topics:
                 continue
             if topic not in counts:
-                raise PlanError(f"Topic '{topic}' does not exist; create it before the application starts.")
+                missing.add(topic)
+                continue
             known[topic] = counts[topic]
+    if missing:
+        raise PlanError(
+            f"Source topic {_names(missing)} does not exist; create it (caudal topic create {min(missing)}) before "
+            f"'{topology.application_id}' starts."
+        )
     return known
 
 
@@ -61,8 +68,8 @@ def _check_equal(topology: Topology, known: dict[str, int]) -> None:
         if len(set(given.values())) > 1:
             shown = ", ".join(f"'{topic}' has {count}" for topic, count in given.items())
             raise PlanError(
-                f"Topics that are joined need equally many partitions, but {shown}; "
-                "create one of them anew, or use repartition(partitions=) on one side."
+                f"Topics that are joined need equally many partitions, but {shown}: "
+                "call repartition(partitions=…) on one side, or create the topics alike."
             )
 
 
@@ -81,13 +88,19 @@ def _widen(topology: Topology, open_topics: list[str], known: dict[str, int]) ->
                 known[topic] = max(widths)
                 changed = True
     if missing := [topic for topic in open_topics if topic not in known]:
-        raise PlanError(f"No number of partitions can be found for {', '.join(missing)}; give partitions=.")
+        raise PlanError(f"Nothing says how many partitions {_names(missing)} should have: give one partitions=.")
 
 
 def _check_existing(topology: Topology, counts: Mapping[str, int], known: dict[str, int]) -> None:
     for name in topology.internal_topics:
         if name in counts and counts[name] != known[name]:
             raise PlanError(
-                f"The internal topic '{name}' has {counts[name]} partitions, but {known[name]} are needed now; "
-                "reset the application (delete its internal topics and its offsets), or undo the change."
+                f"Internal topic '{name}' has {counts[name]} partitions, but {known[name]} are needed: the source "
+                "topics or the program changed since it was made. Undo that; or stop all instances, delete the "
+                f"application's internal topics, reset its offsets (caudal group reset {topology.application_id}), "
+                "and start again."
             )
+
+
+def _names(topics: Iterable[str]) -> str:
+    return ", ".join(f"'{topic}'" for topic in sorted(topics))

@@ -52,6 +52,17 @@ class RecordError(StreamsError):
         super().__init__(f"{what} failed for {where}: {describe(cause)}")
 
 
+class Interrupted(BaseException):
+    """The host cannot go on with this record for a reason that is not the record's: Kafka is away, the task is fenced.
+
+    No Exception: neither a handler nor a user's `except` may take it for the record's failure.
+    """
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
 def describe(error: BaseException) -> str:
     """The cause in a few words: a bare KeyError('amount') would only say 'amount'."""
     if isinstance(error, StreamsError):

@@ -21,7 +21,7 @@ from caudal.runtime.errors import Handlers, OnError, RecordError, StreamsError, 
 from caudal.runtime.operators.operator import Operator, Process, TaskParts, failing_node, fan_out, operator_for
 from caudal.runtime.operators.sink import Emit, Sink
 from caudal.runtime.punctuation import Schedule
-from caudal.runtime.record import Headers, Record
+from caudal.runtime.record import Headers, Record, RecordContext
 
 __all__ = ["Emit", "Task"]
 
@@ -148,6 +148,11 @@ class Task:
         return self._context.stream_time
 
     @property
+    def record_at_hand(self) -> RecordContext:
+        """Where the record comes from that is being processed, or was last."""
+        return self._context.snapshot()
+
+    @property
     def source_topics(self) -> tuple[str, ...]:
         return tuple(self._sources)
 
@@ -253,18 +258,19 @@ class Task:
     # -- failures ------------------------------------------------------------------------------------------------------
 
     def _not_deserialised(self, error: Exception) -> None:
-        self._handle(self._handlers.deserialization, DESERIALIZATION_ERROR, "Deserialising", error)
+        self.handle_failure(self._handlers.deserialization, DESERIALIZATION_ERROR, "Deserialising", error)
 
     def _not_processed(self, error: Exception, node: str) -> None:
-        self._handle(self._handlers.processing, PROCESSING_ERROR, f"Processing in {node}", error)
+        self.handle_failure(self._handlers.processing, PROCESSING_ERROR, f"Processing in {node}", error)
 
     def _not_serialised(self, topic: str, record: Record, error: Exception) -> None:
         what = (
             f"Serialising key {type(record.key).__name__} and value {type(record.value).__name__} for topic '{topic}'"
         )
-        self._handle(self._handlers.production, PRODUCTION_ERROR, what, error)
+        self.handle_failure(self._handlers.production, PRODUCTION_ERROR, what, error)
 
-    def _handle(self, choice: OnError, count_as: str, what: str, error: Exception) -> None:
+    def handle_failure(self, choice: OnError, count_as: str, what: str, error: Exception) -> None:
+        """Does with the record at hand what `choice` says; also for failures that only the host sees."""
         context = self._context.snapshot()
         if choice is OnError.FAIL:
             raise RecordError(what, context, error) from error

@@ -90,7 +90,9 @@ def test_what_is_behind_a_widened_topic_is_widened_too() -> None:
 def test_a_missing_topic_is_named() -> None:
     builder = StreamsBuilder("app")
     stream(builder, "a").to("out")
-    with pytest.raises(PlanError, match="Topic 'a' does not exist"):
+    with pytest.raises(
+        PlanError, match=r"Source topic 'a' does not exist; create it \(caudal topic create a\) before 'app' starts"
+    ):
         resolve_partitions(builder.build(), {})
 
 

@@ -8,8 +8,10 @@ value, so they need no copy of it.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import logging
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,33 +91,17 @@ def run(
 
 def run_with_flags(builder: StreamsBuilder, arguments: list[str]) -> None:
     """`python app.py --bootstrap …`: the flags of `caudal run` without the file."""
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False)
 
-    @app.command()
-    def run_it(
-        bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
-        master: Master = None,
-        threads: Threads = None,
-        mode: ModeFlag = "micro-batch",
-        guarantee: GuaranteeFlag = "exactly_once",
-        http: Http = None,
-        state_dir: StateDir = None,
-        on_bad_record: OnBadRecord = "fail",
-        on_processing_error: OnProcessingError = "fail",
-        on_produce_error: OnProduceError = "fail",
-        dead_letter_topic: DeadLetters = None,
-        max_records_per_batch: MaxRecords = 500_000,
-        metrics_topic: MetricsTopic = None,
-        metrics_port: MetricsPort = None,
-        properties: ClientProperties = None,
-        describe: Describe = False,
-        quiet: Quiet = False,
-    ) -> None:
+    def run_it(**given: Any) -> None:
         """Run this Streams application."""
-        given = dict(locals())
-        given.pop("builder", None)  # the closure's, not an option
         _run(builder, **given)
 
+    signature = inspect.signature(run, eval_str=True)
+    options = [option for name, option in signature.parameters.items() if name != "file"]
+    vars(run_it)["__signature__"] = signature.replace(parameters=options)
+    run_it.__annotations__ = {option.name: option.annotation for option in options}
+    app.command()(run_it)
     try:
         app(args=arguments, prog_name=Path(sys.argv[0]).name)
     except CliError as error:
@@ -140,7 +126,7 @@ def load_builder(file: Path) -> StreamsBuilder:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise CliError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+        raise CliError(f"{file}{_line_of(file, error)}: {_cause(error)}") from error
     finally:
         application._reading_file.active = False
         # Workers cannot import it by this name: unknown here, its functions and classes travel by value.
@@ -150,6 +136,19 @@ def load_builder(file: Path) -> StreamsBuilder:
         what = "no StreamsBuilder" if not found else f"{len(found)} StreamsBuilders"
         raise UsageError(f"{file} has {what} at its top level; it needs exactly one")
     return next(iter(found.values()))
+
+
+def _line_of(file: Path, error: Exception) -> str:
+    """The last line of the file that was under way; a SyntaxError says it itself."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return f", line {lines[-1]}" if lines else ""
+
+
+def _cause(error: Exception) -> str:
+    from caudal.plan.errors import PlanError
+
+    text = str(error) if isinstance(error, PlanError) else f"{type(error).__name__}: {error}"
+    return text.rstrip(".")
 
 
 def _run(
@@ -179,19 +178,27 @@ def _run(
         raise UsageError("--http comes with interactive queries, which are not built yet")
     if mode == "real-time":
         raise UsageError("--mode real-time is not built yet; micro-batch is the default")
-    check_reachable(bootstrap)
+    from confluent_kafka import KafkaException
+
     from caudal.streams.application import Application, run_until_stopped
 
-    _say_what_happens(quiet)
+    client = key_values(properties, "-X")
     try:
         application = Application(
             topology,
             bootstrap=bootstrap,
             mode=mode,
             state_dir=str(state_dir) if state_dir else None,
-            client=key_values(properties, "-X"),
+            client=client,
             **settings,
         )
+    except KafkaException as error:
+        raise UsageError(f"{error.args[0].str().rstrip('.')}; `-X` takes librdkafka's property names") from None
+    except (StreamsError, ValueError) as error:
+        raise UsageError(str(error).rstrip(".")) from None
+    check_reachable(client.get("bootstrap.servers", bootstrap))
+    _say_what_happens(quiet)
+    try:
         if metrics_port is not None:
             from caudal.runtime.spark.metrics_page import serve_metrics
 

@@ -11,6 +11,7 @@ says that somebody downstream needs it (`sends_old`). A table that has no store 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections import Counter
@@ -49,15 +50,21 @@ def runs(step: type[Step]) -> Callable[[_Maker], _Maker]:
 
 
 def operator_for(step: Step) -> Callable[..., Operator]:
-    """What runs this step; the modules of this package are read once, at the first question."""
-    if not _OPERATORS:
-        package = importlib.import_module("caudal.runtime.operators")
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    """What runs this step."""
+    _read_modules()
     try:
         return _OPERATORS[type(step)]
     except KeyError:
         raise StreamsError(f"There is no operator that runs the step {type(step).__name__}.") from None
+
+
+@functools.cache
+def _read_modules() -> None:
+    """Reads the modules of this package, at the first question. Threads that ask together wait for each other's
+    imports, so all find the table complete."""
+    package = importlib.import_module("caudal.runtime.operators")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 @dataclass(slots=True)

@@ -138,7 +138,10 @@ class SparkHost:
         if self._link is not None:
             self._link.close()
         if self._owns_session and self._session is not None:
-            self._session.stop()
+            try:
+                self._session.stop()
+            except Exception as error:  # the JVM was killed a moment ago
+                log.debug("Spark's session cannot be stopped: %s", error)
             self._session = None
 
     @property
@@ -156,8 +159,24 @@ class SparkHost:
             try:
                 self._reconcile()
             except Exception as error:
-                log.exception("the host cannot go on")
-                self._fail_all(f"Unexpected {describe(error)}.")
+                death = session.death(self._session, error) if self._session is not None else None
+                if death is not None:
+                    self._lose_session(death)
+                else:
+                    log.exception("the host cannot go on")
+                    self._fail_all(f"Unexpected {describe(error)}.")
+
+    def _lose_session(self, death: str) -> None:
+        """Applications end, and whoever supervises them starts them again: without a JVM nothing here is sound."""
+        log.debug("Spark's JVM died", exc_info=True)
+        self._session = None
+        session.forget_dead_session()
+        self._fail_all(
+            f"Spark's JVM died ({death}; out of memory, or killed?). What was not committed is processed again after "
+            "the next start: start the application again."
+        )
+        if self._run is not None:
+            self._end(self._run)
 
     def _reconcile(self) -> None:
         run = self._run
@@ -183,6 +202,12 @@ class SparkHost:
         """The query ended by itself: say why, start again later."""
         error = run.query.exception()
         text = query.reason(error)
+        permanent = query.permanent_cause(error)
+        if permanent is not None:
+            for application in run.applications.values():
+                application.fail(f"Spark cannot run '{application.id}': {permanent}")
+            self._end(run)
+            return
         if time.monotonic() - run.started > HEALTHY_SECONDS:
             self._pause = FIRST_PAUSE
         log.warning("the Spark query ended (%s); starting it again in %.1f s", text, self._pause)
@@ -230,8 +255,9 @@ class SparkHost:
             assert self._link is not None
             run.checkpoint = session.checkpoint_folder()
             run.ranges = BatchRanges(run.checkpoint, slots, begins)
+            parcels = {application.id: application.parcel for application in ready}
             run.query = query.start(
-                spark, run.id, slots, cargoes, begins, run.checkpoint, self._link.address, self._link.token
+                spark, run.id, slots, cargoes, parcels, begins, run.checkpoint, self._link.address, self._link.token
             )
         except Exception as error:
             log.warning("the Spark query does not start: %s", query.reason(error))

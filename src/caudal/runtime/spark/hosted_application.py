@@ -21,6 +21,7 @@ from caudal.plan.topology import Topology
 from caudal.runtime.spark import offsets
 from caudal.runtime.spark.keeper import Keeper
 from caudal.runtime.spark.metrics import ApplicationMetrics
+from caudal.runtime.spark.parcels import packed
 from caudal.runtime.spark.settings import Cargo, Settings
 from caudal.runtime.spark.slots import Slot
 from caudal.runtime.spark.topics import ClusterTopics
@@ -69,6 +70,7 @@ class HostedApplication:
         self._said: dict[tuple[str, str], float] = {}
         self.topics = ClusterTopics(topology, settings)
         self.cargo: Cargo
+        self.parcel: bytes  # the cargo for the workers
         self.keeper: Keeper
 
     def prepare(self) -> None:
@@ -76,6 +78,7 @@ class HostedApplication:
         self.become(State.STARTING)
         self.topics.prepare()
         self.cargo = Cargo(self.topology, self.settings, dict(self.topics.partitions), self.topics.compacted())
+        self.parcel = packed(self.cargo)
         sources = sorted({topic for topic, _ in offsets.source_places(self.cargo)})
         self.keeper = Keeper(self.id, self.settings, sources, self._ownership_changed)
 

@@ -18,14 +18,15 @@ from operator import itemgetter
 from typing import Any
 
 import orjson
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from caudal.plan.naming import changelog_topic
-from caudal.runtime.errors import OnError, StreamsError
+from caudal.runtime.errors import Interrupted, OnError, RecordError, StreamsError
 from caudal.runtime.ordering import in_task_order
 from caudal.runtime.record import Headers
-from caudal.runtime.spark.kafka_errors import ProduceError
-from caudal.runtime.spark.outputs import Output, PlainOutput, Refused
+from caudal.runtime.spark.caution import Caution
+from caudal.runtime.spark.kafka_errors import ProduceError, RecordRefused, is_of_a_record, kafka_error
+from caudal.runtime.spark.outputs import Output, PlainOutput
 from caudal.runtime.spark.restore import Progress, StateRestore
 from caudal.runtime.spark.rows import Chunk
 from caudal.runtime.spark.settings import Cargo, Guarantee, task_name
@@ -54,6 +55,7 @@ class HostedTask:
         *,
         is_empty_between: IsEmptyBetween,
         end_of: EndOf,
+        caution: Caution | None = None,
     ) -> None:
         self.cargo = cargo
         self.sub = cargo.sub(sub)
@@ -83,7 +85,7 @@ class HostedTask:
         self._live = False
         self._began = 0.0
         self._fed = 0
-        self._poisoned: dict[tuple[str, bytes | None, bytes | None], Refused] = {}
+        self._caution = caution
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -112,13 +114,16 @@ class HostedTask:
     def _build(self) -> None:
         assert self._state is not None
         handlers = self.cargo.settings.handlers
-        tolerant = handlers.production is not OnError.FAIL
+        # Only where a failure would not stop the application anyway: this is the hot path.
+        guarded = self._caution is not None or {handlers.production, handlers.processing} != {OnError.FAIL}
+        if self._caution is not None:
+            self._caution.begin()
         self._task = Task(
             self.cargo.topology,
             self.sub,
             self.partition,
             self._state.stores,
-            self._emit_tolerantly if tolerant else self._output.emit,
+            self._emit if guarded else self._output.emit,
             global_stores=self._global_stores,
             handlers=handlers,
             partitions_of=self._partitions_of,
@@ -129,7 +134,7 @@ class HostedTask:
         known = self.cargo.partitions.get(topic)
         return self._output.partitions_of(topic) if known is None else known
 
-    def _emit_tolerantly(
+    def _emit(
         self,
         topic: str,
         partition: int | None,
@@ -138,16 +143,29 @@ class HostedTask:
         timestamp: int,
         headers: Headers,
     ) -> None:
-        """Where the handler of produce errors does not stop the application."""
+        """Writes a result; one that is refused goes to the handler of produce errors."""
+        handlers, caution = self.cargo.settings.handlers, self._caution
+        assert self._task is not None
+        is_letter = topic == handlers.dead_letter_topic
+        what = f"Writing to topic '{topic}'"
         try:
-            if self._poisoned and (refused := self._poisoned.get((topic, key, value))) is not None:
-                raise ProduceError(topic, refused[3])
+            if caution is not None:
+                self._output.one_by_one = caution.one_by_one
+                result = caution.result(self._task.record_at_hand, topic)
+                if (known := caution.refused.get(result)) is not None:
+                    if not is_letter or known.code() != KafkaError.INVALID_TIMESTAMP:
+                        raise ProduceError(topic, known)
+                    timestamp = int(time.time() * 1000)  # a letter need not be as old as its record
             self._output.emit(topic, partition, key, value, timestamp, headers)
         except ProduceError as error:
-            handlers = self.cargo.settings.handlers
-            if self._task is None or topic == handlers.dead_letter_topic:
-                raise
-            self._task._handle(handlers.production, PRODUCTION_ERROR, f"Writing to topic '{topic}'", error)
+            choice = OnError.FAIL if is_letter else handlers.production
+            self._task.handle_failure(choice, PRODUCTION_ERROR, what, error)
+        except RecordRefused as error:
+            assert caution is not None
+            caution.refused[result] = error.error
+            if handlers.production is not OnError.FAIL and self.cargo.settings.exactly_once:
+                raise Interrupted(error) from error  # the transaction fell: once more, with this knowledge
+            self._task.handle_failure(handlers.production, PRODUCTION_ERROR, what, ProduceError(topic, error.error))
 
     # -- a batch -----------------------------------------------------------------------------------------------------
 
@@ -166,6 +184,15 @@ class HostedTask:
 
     def feed(self, chunk: Chunk) -> None:
         """The rows of one topic, at once. For tasks that read one topic."""
+        if self._caution is None:
+            self._feed(chunk)
+            self._commit_if_long()
+            return
+        for piece in self._caution.pieces(chunk):
+            self._feed(piece)
+            self._commit_with_caution(self._caution)
+
+    def _feed(self, chunk: Chunk) -> None:
         assert self._task is not None
         self.begin()
         offsets = chunk.offsets()
@@ -188,7 +215,6 @@ class HostedTask:
         self._fed += len(offsets)
         self.figures.saw(len(offsets), timestamps[0], timestamps[-1])
         self._output.serve()
-        self._commit_if_long()
 
     def feed_in_order(self, chunks: list[Chunk]) -> None:
         """The rows of all topics, oldest head first."""
@@ -218,11 +244,14 @@ class HostedTask:
             process(topic, offset, timestamp, key, value, headers)
             reached[topic] = offset + 1
             since += 1
-            if since == PAUSE_ROWS:
+            if since == PAUSE_ROWS or (self._caution is not None and since >= self._caution.step):
                 self._fed += since
                 since = 0
                 self._output.serve()
-                self._commit_if_long()
+                if self._caution is None:
+                    self._commit_if_long()
+                else:
+                    self._commit_with_caution(self._caution)
                 reached = self._next
         self._fed += since
 
@@ -294,6 +323,17 @@ class HostedTask:
             self.commit()
             self._go_on()
 
+    def _commit_with_caution(self, caution: Caution) -> None:
+        if self._fed:
+            self.commit()
+            self._go_on()
+            caution.committed()
+
+    def end_caution(self) -> None:
+        """The batch is committed."""
+        self._caution = None
+        self._output.one_by_one = False
+
     def _offsets(self, positions: Mapping[str, int]) -> list[TopicPartition]:
         """Positions that moved, and the task's own metadata on the first topic's."""
         assert self._task is not None
@@ -336,10 +376,14 @@ class HostedTask:
         began = time.monotonic()
         ends = self._log_changes(list(self._state.changes()))
         offsets = self._offsets(self._next)
-        if self.at_most_once and isinstance(self._output, PlainOutput):
-            self._output.flush()
-        else:
-            self._output.commit(offsets, self.group)
+        try:
+            if self.at_most_once and isinstance(self._output, PlainOutput):
+                self._output.flush()
+            else:
+                self._output.commit(offsets, self.group)
+        except KafkaException as error:
+            self._explain(error)
+            raise
         self._positions = dict(self._next)
         self._covered = {topic: max(self._covered[topic], offset) for topic, offset in self._positions.items()}
         self._live = False
@@ -351,10 +395,21 @@ class HostedTask:
                 if spec.changelog is not None and spec.changelog in self._positions:
                     self._changelogs[spec.name] = self._positions[spec.changelog]
             self._state.commit({"offsets": self._positions, "changelogs": self._changelogs, "written": time.time()})
-        self._poisoned = {}
-        self._output.trace = False
+        self.figures.dropped.update(self._task.dropped)
+        self._task.dropped.clear()  # what a rolled-back batch drops is not counted
         self.figures.committed(self._fed, self._output.emitted, time.monotonic() - began)
         self._fed = 0
+
+    def _explain(self, error: KafkaException) -> None:
+        """What fails to be committed after one row is this row's fault; results were tried before, so it is state."""
+        found = kafka_error(error)
+        if self._caution is None or not self._caution.one_by_one or found is None or not is_of_a_record(found):
+            return
+        assert self._task is not None
+        self._output.serve()
+        topic = self._output.failed[0] if self._output.failed is not None else "a changelog"
+        context = self._task.record_at_hand
+        raise RecordError("Writing the change of state", context, ProduceError(topic, found)) from error
 
     def _log_changes(self, changes: list[tuple[str, bytes, bytes | None, int]]) -> Callable[[], dict[str, int]]:
         """Writes the changelog. What it returns knows, after the commit, where each store's changelog ends."""
@@ -384,24 +439,13 @@ class HostedTask:
         """Back to the last commit, with the same producer."""
         assert self._state is not None
         if self._task is not None:
-            self.figures.dropped.update(self._task.dropped)
             task, self._task = self._task, None
             task.close()
         self._live = False
         self._fed = 0
         self._output.abort()
-        for refused in self._output.refused:
-            self._poisoned[refused[0], refused[1], refused[2]] = refused
         self._state.rollback()
         self._build()
-
-    def trace_refusals(self) -> None:
-        """The next attempt finds out which records the broker refuses."""
-        self._output.trace = True
-
-    @property
-    def knows_refusals(self) -> bool:
-        return bool(self._poisoned)
 
     def close(self) -> None:
         """Lets go of everything; what was not committed is aborted."""
@@ -422,9 +466,6 @@ class HostedTask:
         now = time.monotonic()
         if self._state is not None and self.sub.stores and now - figures.sized_at > SIZE_SECONDS:
             figures.state_bytes, figures.sized_at = self._state.size_bytes(), now
-        dropped = Counter(figures.dropped)
-        if self._task is not None:
-            dropped.update(self._task.dropped)
         result = {
             "records": figures.records,
             "emitted": figures.emitted,
@@ -436,7 +477,7 @@ class HostedTask:
             "positions": dict(self._positions),
             "stream_time": self._task.stream_time if self._task is not None else -1,
             "next_punctuation": self.next_punctuation,
-            "dropped": dict(dropped),
+            "dropped": dict(figures.dropped),
         }
         figures.latency_ms = []
         return result

@@ -64,7 +64,16 @@ class ProduceError(StreamsError):
     """A record could not be written, and never will be."""
 
     def __init__(self, topic: str, error: KafkaError) -> None:
-        super().__init__(f"Topic '{topic}' does not take the record: {reason(error)}.")
+        super().__init__(f"Topic '{topic}' does not take the record: {reason(error)}{_hint(error)}.")
+
+
+class RecordRefused(Exception):
+    """The broker refused a record, and the transaction with it; the task knows which one when it comes again."""
+
+    def __init__(self, topic: str, error: KafkaError) -> None:
+        super().__init__(f"Topic '{topic}' refused a record: {reason(error)}.")
+        self.topic = topic
+        self.error = error
 
 
 def kafka_error(error: BaseException) -> KafkaError | None:
@@ -81,6 +90,14 @@ def meaning(error: BaseException) -> Meaning:
     if found.code() in _FENCED or found.fatal():
         return Meaning.FENCED
     return Meaning.AGAIN
+
+
+def _hint(error: KafkaError) -> str:
+    if error.code() == KafkaError.INVALID_TIMESTAMP:
+        return " (see its message.timestamp.after.max.ms and message.timestamp.before.max.ms)"
+    if error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE):
+        return " (see its max.message.bytes, and message.max.bytes of the client)"
+    return ""
 
 
 def is_of_a_record(error: KafkaError) -> bool:

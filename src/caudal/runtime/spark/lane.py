@@ -18,20 +18,21 @@ import logging
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from caudal.plan.steps import PassThrough
-from caudal.runtime.errors import OnError, StreamsError, describe
-from caudal.runtime.operators.operator import operator_for
+from caudal.runtime.errors import Interrupted, StreamsError, describe
+from caudal.runtime.spark.caution import Caution
 from caudal.runtime.spark.global_tables import GlobalTables
 from caudal.runtime.spark.hosted_task import HostedTask
-from caudal.runtime.spark.kafka_errors import Meaning, is_of_a_record, kafka_error, meaning, reason
+from caudal.runtime.spark.kafka_errors import Meaning, RecordRefused, is_of_a_record, kafka_error, meaning, reason
 from caudal.runtime.spark.link import Link, LinkLost
 from caudal.runtime.spark.log_reader import LogReader
 from caudal.runtime.spark.outputs import Output, PlainOutput, SharedProducer, TransactionalOutput
@@ -52,7 +53,7 @@ class Freight:
 
     run: str
     slot: Slot
-    cargoes: tuple[Cargo, ...]
+    parcels: Mapping[str, bytes]  # application → its Cargo, pickled by itself: one that cannot be read stops no other
     address: tuple[str, int]
     token: str
 
@@ -100,6 +101,17 @@ class _Work:
     chunks: list[Chunk] = field(default_factory=list)
     error: Exception | None = None
     fed: bool = False
+    caution: Caution | None = None  # after the broker refused something
+
+    def attempt(self, call: Callable[[], None]) -> bool:
+        """Keeps the error for later. False: there is one."""
+        try:
+            call()
+        except Interrupted as interrupted:
+            self.error = interrupted.cause
+        except Exception as error:
+            self.error = error
+        return self.error is None
 
 
 class Inactive(Exception):
@@ -109,10 +121,10 @@ class Inactive(Exception):
 class Lane:
     def __init__(self, freight: Freight) -> None:
         self.freight = freight
-        operator_for(PassThrough())  # reads the operators' modules once, before threads would do it together
         self._link = Link(freight.address, freight.token)
-        self._cargoes = {cargo.application_id: cargo for cargo in freight.cargoes}
-        self._ticks = {keeper_topic(application_id) for application_id in self._cargoes}
+        self._cargoes: dict[str, Cargo] = {}
+        self._unreadable = False
+        self._ticks = {keeper_topic(application_id) for application_id in freight.parcels}
         self._tasks: dict[TaskId, HostedTask] = {}
         self._routes: dict[tuple[int, str, int], TaskId] = {}
         self._globals: dict[str, GlobalTables] = {}
@@ -129,10 +141,26 @@ class Lane:
             for number, source in enumerate(freight.slot.sources)
             for application_id in source.applications
         }
+        for application_id, parcel in freight.parcels.items():
+            self._unpack(application_id, parcel)
         for task in freight.slot.tasks:
+            if task.application_id not in self._cargoes:
+                continue
             cargo = self._cargoes[task.application_id]
             for topic in cargo.topics_of(cargo.sub(task.sub), task.partition):
                 self._routes[sources[task.application_id], topic, task.partition] = task
+
+    def _unpack(self, application_id: str, parcel: bytes) -> None:
+        try:
+            self._cargoes[application_id] = pickle.loads(parcel)
+        except Exception as error:
+            log.debug("a cargo cannot be read", exc_info=True)
+            self._unreadable = True
+            text = (
+                f"The program of '{application_id}' cannot be loaded in a Spark worker: {describe(error)}. Install "
+                f"what it imports for {sys.executable} too, or put it beside the program."
+            )
+            self._link.ask("failed", application=application_id, text=text)
 
     # -- a batch -----------------------------------------------------------------------------------------------------
 
@@ -147,6 +175,8 @@ class Lane:
             self.close_tasks()
             self._link.ask("closed", run=self.freight.run, slot=self.freight.slot.number)
             return False
+        if self._unreadable:
+            return False  # the driver knows, and is about to start a query without it
         self._open_missing()
         for application_id, tables in list(self._globals.items()):
             if application_id in self._groups:
@@ -167,11 +197,7 @@ class Lane:
                 continue
             work.chunks.append(chunk)
             if work.error is None and not work.task.ordered:
-                try:
-                    work.task.feed(chunk)
-                    work.fed = True
-                except Exception as error:
-                    work.error = error
+                work.fed = work.attempt(partial(work.task.feed, chunk))
 
     def finish(self) -> None:
         """Feeds what had to wait, runs punctuators, commits, and tells the driver."""
@@ -180,24 +206,17 @@ class Lane:
             due = task.next_punctuation
             if due is not None and due <= now:
                 self._work_of(id)
-        commits: list[tuple[_Work, Future[None]]] = []
         for id, task in self._tasks.items():
             if id not in self._work:
                 self._let_know(id, task)
                 task.all_rows_came()
-        for work in self._work.values():
-            if work.error is None:
-                try:
-                    self._feed(work, now)
-                except Exception as error:
-                    work.error = error
-                    continue
-                commits.append((work, self._pool.submit(work.task.commit)))
+        commits = [
+            (work, self._pool.submit(work.task.commit))
+            for work in self._work.values()
+            if work.error is None and work.attempt(partial(self._feed, work, now))
+        ]
         for work, commit in commits:
-            try:
-                commit.result()
-            except Exception as error:
-                work.error = error
+            work.attempt(commit.result)
         for work in self._work.values():
             if work.error is not None:
                 self._again(work)
@@ -238,31 +257,34 @@ class Lane:
             error, work.error = work.error, None
             if not self._guard(work.id.application_id, lambda error=error: self._recover(work, error)):  # type: ignore[misc]
                 return
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            if not _is_refusal(error):
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
             if not self._is_active(work.id.application_id):
                 return
             work.task = self._tasks[work.id]
             self._let_know(work.id, work.task)
             work.fed = False
-            try:
-                self._feed(work, int(time.time() * 1000))
-                work.task.commit()
-            except Exception as error:
-                work.error = error
+            if work.attempt(partial(self._feed, work, int(time.time() * 1000))) and work.attempt(work.task.commit):
+                work.task.end_caution()
 
     def _recover(self, work: _Work, error: Exception) -> None:
         """Brings the task back to its last commit; raises where the error is no passing one."""
-        if not isinstance(error, KafkaException | Fenced):
+        if not isinstance(error, KafkaException | Fenced | RecordRefused):
             raise error
-        self._link.ask("trouble", application=work.id.application_id, task=work.task.name, text=_words(error))
-        found = kafka_error(error)
-        kind = Meaning.FENCED if isinstance(error, Fenced) else meaning(error)
-        if kind is Meaning.PERMANENT:
-            tolerant = self._cargoes[work.id.application_id].settings.handlers.production is not OnError.FAIL
-            if not tolerant or found is None or not is_of_a_record(found) or work.task.knows_refusals:
-                raise error
-            work.task.trace_refusals()
+        kind = meaning(error) if isinstance(error, KafkaException) else Meaning.FENCED
+        if _is_refusal(error):
+            # A producer that was refused something has lost its sequence: a new one is needed.
+            kind = Meaning.FENCED
+            if isinstance(error, KafkaException):  # by one record or another: find it
+                if work.caution is None:
+                    work.caution = Caution()
+                elif not work.caution.narrow():
+                    raise error
+        elif kind is Meaning.PERMANENT:
+            raise error
+        else:
+            self._link.ask("trouble", application=work.id.application_id, task=work.task.name, text=_words(error))
         if kind is not Meaning.FENCED:
             try:
                 work.task.abandon()
@@ -272,7 +294,8 @@ class Lane:
         self._close_task(work.id)
         if not self._is_active(work.id.application_id):
             raise Inactive
-        self._open(work.id)
+        self._open(work.id, work.caution)
+        self._tasks[work.id].figures = work.task.figures
 
     # -- orders ------------------------------------------------------------------------------------------------------
 
@@ -351,7 +374,7 @@ class Lane:
             if not self._is_active(id.application_id):
                 raise Inactive
 
-    def _open(self, id: TaskId) -> None:
+    def _open(self, id: TaskId, caution: Caution | None = None) -> None:
         cargo = self._cargoes[id.application_id]
         reader = self._reader(cargo.settings)
         tables = self._globals.get(id.application_id)
@@ -363,6 +386,7 @@ class Lane:
             tables.stores if tables is not None else {},
             is_empty_between=reader.is_empty_between,
             end_of=reader.end_of,
+            caution=caution,
         )
         try:
             task.open(lambda places: self._committed(id, places), self._progress_of(id.application_id, task.name))
@@ -428,6 +452,11 @@ class Lane:
                 reader.close()
             self._pool.shutdown(wait=False)
             self._link.close()
+
+
+def _is_refusal(error: Exception) -> bool:
+    found = kafka_error(error)
+    return isinstance(error, RecordRefused) or (found is not None and is_of_a_record(found))
 
 
 def _words(error: BaseException) -> str:

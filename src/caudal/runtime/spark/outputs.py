@@ -16,23 +16,22 @@ from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
+from caudal.runtime.errors import Interrupted
 from caudal.runtime.record import Headers
-from caudal.runtime.spark.kafka_errors import ProduceError, kafka_error, reason
+from caudal.runtime.spark.kafka_errors import ProduceError, RecordRefused, is_of_a_record, kafka_error
 from caudal.runtime.spark.link import Link
 from caudal.runtime.spark.settings import Settings
 
 CALL_SECONDS = 15.0
 PATIENCE_SECONDS = 120.0  # how long one call is repeated while the broker is away; the caller starts anew then
 
-# topic, key, value, why: a record that the broker refused
-Refused = tuple[str, bytes | None, bytes | None, KafkaError]
 OnDelivery = Callable[[Any, Any], None]
 
 
 class Output(Protocol):
     emitted: int  # records since `begin`
-    refused: list[Refused]
-    trace: bool  # find out which records are refused (costs a callback per record)
+    one_by_one: bool  # wait for each record: one that is refused raises RecordRefused
+    failed: tuple[str, KafkaError] | None  # the topic that did not take something, and why, as far as it is known
 
     def open(self) -> None: ...
     def begin(self) -> None: ...
@@ -76,11 +75,12 @@ class _Producing:
     """What both outputs share: writing, back-pressure, records that are refused."""
 
     producer: Any
+    _on_delivery: OnDelivery | None = None
 
     def __init__(self) -> None:
         self.emitted = 0
-        self.refused: list[Refused] = []
-        self.trace = False
+        self.one_by_one = False
+        self.failed: tuple[str, KafkaError] | None = None
         self._partitions: dict[str, int] = {}
 
     def emit(
@@ -99,28 +99,40 @@ class _Producing:
             value,
             key,
             -1 if partition is None else partition,
-            self._report(topic, key, value) if self.trace else None,
+            self._on_delivery or (self._note_failure if self.one_by_one else None),
             None,
             timestamp or 1,
             list(headers) if headers else None,
         )
-        try:
-            self.producer.produce(*arguments)
-        except BufferError:
-            self._produce_when_there_is_room(arguments)
-        except KafkaException as error:
-            raise self._refusal(topic, error) from error
+        self._produce(arguments)
+        if self.one_by_one:
+            self._wait_for(topic)
 
     def log_change(
         self, topic: str, partition: int, key: bytes, value: bytes | None, timestamp: int, report: OnDelivery | None
     ) -> None:
-        arguments = (topic, value, key, partition, report, None, max(timestamp, 1))
+        self._produce((topic, value, key, partition, report or self._on_delivery, None, max(timestamp, 1)))
+
+    def _produce(self, arguments: tuple[Any, ...]) -> None:
         try:
             self.producer.produce(*arguments)
         except BufferError:
             self._produce_when_there_is_room(arguments)
         except KafkaException as error:
-            raise self._refusal(topic, error) from error
+            found = kafka_error(error)
+            if found is not None and found.code() != KafkaError._STATE:
+                raise ProduceError(arguments[0], found) from error
+            raise Interrupted(self.why(error)) from error
+
+    def _wait_for(self, topic: str) -> None:
+        outstanding = self.producer.flush(PATIENCE_SECONDS)
+        failed, self.failed = self.failed, None
+        if failed is not None:
+            raise (
+                RecordRefused(topic, failed[1]) if is_of_a_record(failed[1]) else Interrupted(KafkaException(failed[1]))
+            )
+        if outstanding:
+            raise Interrupted(KafkaException(KafkaError(KafkaError._TIMED_OUT, "a record is not acknowledged")))
 
     def _produce_when_there_is_room(self, arguments: tuple[Any, ...]) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -131,19 +143,19 @@ class _Producing:
                 return
             except BufferError:
                 if time.monotonic() > deadline:
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the producer's queue stays full")) from None
+                    full = KafkaError(KafkaError._TIMED_OUT, "the producer's queue stays full")
+                    raise Interrupted(KafkaException(full)) from None
+            except KafkaException as error:
+                raise Interrupted(self.why(error)) from error
 
-    def _refusal(self, topic: str, error: KafkaException) -> Exception:
-        found = kafka_error(error)
-        return error if found is None or found.code() == KafkaError._STATE else ProduceError(topic, found)
+    def why(self, error: KafkaException) -> KafkaException:
+        """What is behind an error that says little."""
+        return error
 
-    def _report(self, topic: str, key: bytes | None, value: bytes | None) -> OnDelivery:
-        def report(error: Any, message: Any) -> None:
-            # What only fell with the transaction was not refused itself.
-            if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
-                self.refused.append((topic, key, value, error))
-
-        return report
+    def _note_failure(self, error: Any, message: Any) -> None:
+        # What only fell with the transaction was not refused itself.
+        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
+            self.failed = self.failed or (message.topic(), error)
 
     def serve(self) -> None:
         self.producer.poll(0)
@@ -151,7 +163,10 @@ class _Producing:
     def partitions_of(self, topic: str) -> int:
         """Of a topic that only a function knows; asked once."""
         if topic not in self._partitions:
-            metadata = self.producer.list_topics(topic, CALL_SECONDS).topics[topic]
+            try:
+                metadata = self.producer.list_topics(topic, CALL_SECONDS).topics[topic]
+            except KafkaException as error:
+                raise Interrupted(error) from error
             if metadata.error is not None:
                 raise ProduceError(topic, metadata.error)
             self._partitions[topic] = len(metadata.partitions)
@@ -177,7 +192,7 @@ class TransactionalOutput(_Producing):
 
     def begin(self) -> None:
         self.emitted = 0
-        self.refused = []
+        self.failed = None
         self.producer.begin_transaction()
         self._open = True
 
@@ -187,6 +202,14 @@ class TransactionalOutput(_Producing):
         _patiently(lambda: self.producer.commit_transaction(CALL_SECONDS))
         self._open = False
         self.producer.poll(0)  # delivery reports: where the changelogs end
+
+    def why(self, error: KafkaException) -> KafkaException:
+        """Once its transaction has failed, a producer only says so; asked to commit, it says what failed first."""
+        try:
+            self.producer.commit_transaction(CALL_SECONDS)
+        except KafkaException as told:
+            return told
+        return error
 
     def abort(self) -> None:
         if self._open:
@@ -207,26 +230,24 @@ class PlainOutput(_Producing):
     def __init__(self, application_id: str, shared: SharedProducer, link: Link) -> None:
         super().__init__()
         self.producer = shared.producer
-        self._shared = shared
         self._application_id = application_id
         self._link = link
+        self._on_delivery = self._note_failure  # the producer only reports failures; each task hears of its own
 
     def open(self) -> None:
         pass
 
     def begin(self) -> None:
         self.emitted = 0
-        self.refused = []
+        self.failed = None
 
     def flush(self) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self.producer.flush(CALL_SECONDS):
             if time.monotonic() > deadline:
                 raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "records are not acknowledged"))
-        failed = self._shared.failed
-        if failed is not None:
-            self._shared.failed = None
-            raise KafkaException(failed)
+        if self.failed is not None:
+            raise KafkaException(self.failed[1])
 
     def commit_offsets(self, offsets: list[TopicPartition]) -> None:
         places = [(place.topic, place.partition, place.offset, place.metadata) for place in offsets]
@@ -251,18 +272,9 @@ class SharedProducer:
     """The producer of a process for applications without transactions."""
 
     def __init__(self, settings: Settings) -> None:
-        self.failed: KafkaError | None = None
         self.producer = Producer(
-            {
-                **_config(settings, **{"enable.idempotence": True}),
-                "on_delivery": self._on_delivery,
-                "delivery.report.only.error": True,
-            }
+            {**_config(settings, **{"enable.idempotence": True}), "delivery.report.only.error": True}
         )
-
-    def _on_delivery(self, error: KafkaError | None, message: Any) -> None:
-        if error is not None:
-            self.failed = KafkaError(error.code(), f"topic '{message.topic()}': {reason(error)}")
 
 
 def _patiently(call: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ Nothing is written by Spark: workers write to Kafka themselves, so the sink is n
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -44,20 +45,18 @@ def start(
     run: str,
     slots: Sequence[Slot],
     cargoes: Sequence[Cargo],
+    parcels: Mapping[str, bytes],
     begins: Begins,
     checkpoint: Path,
     address: tuple[str, int],
     token: str,
 ) -> Any:
     """Starts the query; workers call the driver at `address`."""
-    from pyspark import cloudpickle
-
     united = None
     for slot in slots:
         needed = {task.application_id for task in slot.tasks}
         carried = {cargo.application_id: cargo for cargo in cargoes if cargo.application_id in needed}
-        dumps: Any = cloudpickle.dumps
-        freight = dumps(Freight(run, slot, tuple(carried.values()), address, token))
+        freight = pickle.dumps(Freight(run, slot, {name: parcels[name] for name in carried}, address, token))
         frame = _slot_frame(spark, run, slot, freight, carried, begins, len(slots))
         united = frame if united is None else united.union(frame)
     assert united is not None
@@ -147,6 +146,26 @@ class NeverStarted:
 
     def stop(self) -> None:
         pass
+
+
+# What fails a worker in the same way every time, as Spark's text says it.
+_PERMANENT = (
+    "PYTHON_VERSION_MISMATCH",
+    "ModuleNotFoundError: ",
+    "ImportError: ",
+    "error=2, No such file",  # PYSPARK_PYTHON; other numbers are a machine short of memory or processes
+    "ClassNotFoundException",
+    "NoClassDefFoundError",
+    "NoSuchMethodError",
+)
+
+
+def permanent_cause(error: Any) -> str | None:
+    """The line of a Spark failure that no repetition mends; None where another start may help."""
+    for line in str(error or "").splitlines():
+        if any(sign in line for sign in _PERMANENT):
+            return line.strip().removeprefix("Caused by: ")[:300]
+    return None
 
 
 def reason(error: Any) -> str:

@@ -107,6 +107,30 @@ def open_session(master: str | None, slots: int, config: dict[str, str] | None =
         return session, True
 
 
+def death(session: Any, error: Exception) -> str | None:
+    """How Spark's JVM ended, where that is behind an error; None where it lives."""
+    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+
+    process = getattr(session.sparkContext._gateway, "proc", None)
+    if process is None:
+        return "it does not answer" if isinstance(error, Py4JNetworkError | ConnectionError) else None
+    try:
+        code = process.wait(1.0 if isinstance(error, Py4JNetworkError | ConnectionError) else 0.0)
+    except subprocess.TimeoutExpired:
+        return None
+    return f"process {process.pid}, {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+
+
+def forget_dead_session() -> None:
+    """So that this process may start another JVM."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with _lock:
+        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+        SparkSession._instantiatedSession = None
+
+
 def _config(master: str) -> dict[str, str]:
     config = {
         "spark.jars": ",".join(str(path) for path in connector_jars()),

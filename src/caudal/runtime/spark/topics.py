@@ -1,8 +1,6 @@
 """The topics of an application on the cluster: source topics checked, internal ones made, all watched while it runs.
 
-Partition counts follow Kafka Streams' rules: a repartition topic has as many partitions as the plan says, or as the
-largest source of the sub-topology that writes it (as the other topics of its co-partitioned group, where it is in
-one); a changelog has one partition per task.
+How many partitions each needs is said by the plan (plan/partitions.py).
 """
 
 from __future__ import annotations
@@ -14,7 +12,9 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from caudal.plan.topology import SourceNode, SubTopology, Topology
+from caudal.plan.errors import PlanError
+from caudal.plan.partitions import resolve_partitions
+from caudal.plan.topology import SourceNode, Topology
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.spark.kafka_errors import kafka_error, reason
 from caudal.runtime.spark.settings import Settings, keeper_topic
@@ -40,23 +40,13 @@ class ClusterTopics:
     def prepare(self) -> None:
         """Checks and creates; afterwards `partitions` knows every topic that the plan names."""
         existing = self._existing()
-        sources = self._source_topics()
-        internal = self.topology.internal_topics
-        missing = sorted(topic for topic in sources if topic not in existing and topic not in internal)
-        if missing:
-            raise StreamsError(
-                f"Source topic {_names(missing)} does not exist; create it (caudal topic create {missing[0]}) "
-                f"before '{self.topology.application_id}' starts."
-            )
-        self.partitions = {topic: existing[topic] for topic in sources if topic in existing and topic not in internal}
-        self._count_repartitions(existing)
-        self._check_copartitioning()
-        wanted = {topic.name: (self._count_of(topic.name), topic.configs) for topic in internal.values()}
+        try:
+            self.partitions = resolve_partitions(self.topology, existing).topics
+        except PlanError as error:
+            raise StreamsError(str(error)) from None
+        wanted = {name: (self.partitions[name], topic.configs) for name, topic in self.topology.internal_topics.items()}
         wanted[keeper_topic(self.topology.application_id)] = (1, _KEEPER_CONFIGS)
-        self._check_internal(existing, wanted)
         self._create({name: spec for name, spec in wanted.items() if name not in existing})
-        for name, (count, _) in wanted.items():
-            self.partitions[name] = count
         self._note_sinks(existing)
         self.ids = self._topic_ids(self._watched())
 
@@ -74,78 +64,6 @@ class ClusterTopics:
                 "or give its address with --bootstrap."
             ) from None
         return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
-
-    def _count_repartitions(self, existing: Mapping[str, int]) -> None:
-        """Counts follow from the writers' sources, which may be repartition topics themselves: so in rounds."""
-        pending = {name for name, topic in self.topology.internal_topics.items() if topic.kind == "repartition"}
-        for name in sorted(pending):
-            fixed = self.topology.internal_topics[name].partitions
-            if fixed is not None:
-                self.partitions[name] = fixed
-                pending.discard(name)
-        while pending:
-            settled = [name for name in sorted(pending) if self._settle(name)]
-            if not settled:
-                raise StreamsError(
-                    f"Nothing says how many partitions {_names(sorted(pending))} should have: give one partitions=."
-                )
-            pending.difference_update(settled)
-
-    def _settle(self, name: str) -> bool:
-        group = next((group for group in self.topology.copartitioned if name in group), frozenset({name}))
-        fixed = [self.partitions[topic] for topic in group if topic in self.partitions]
-        outside = [topic for topic in group if topic not in self.topology.internal_topics]
-        if outside or any(
-            self.topology.internal_topics[topic].partitions for topic in group if topic in self.partitions
-        ):
-            self.partitions[name] = max(fixed)
-            return True
-        counts: list[int] = []
-        for member in group:
-            for sub in self._writers(member):
-                known = [self.partitions[topic] for topic in sub.source_topics if topic in self.partitions]
-                if len(known) < len(sub.source_topics) and not (known and self._loops(sub, group)):
-                    return False
-                counts += known
-        if not counts:
-            return False
-        self.partitions[name] = max(counts)
-        return True
-
-    def _loops(self, sub: SubTopology, group: frozenset[str]) -> bool:
-        """A sub-topology that reads what it writes (foreign-key joins): its other sources decide."""
-        return all(topic in self.partitions or topic in group for topic in sub.source_topics)
-
-    def _writers(self, topic: str) -> list[SubTopology]:
-        return [sub for sub in self.topology.subtopologies if topic in sub.sink_topics]
-
-    def _count_of(self, topic: str) -> int:
-        if topic in self.partitions:
-            return self.partitions[topic]
-        for sub in self.topology.subtopologies:
-            for store in sub.stores:
-                if topic == f"{self.topology.application_id}-{store.name}-changelog":
-                    return max(self.partitions[source] for source in sub.source_topics)
-        raise StreamsError(f"No sub-topology uses the internal topic '{topic}'.")
-
-    def _check_copartitioning(self) -> None:
-        for group in self.topology.copartitioned:
-            counts = {topic: self.partitions[topic] for topic in sorted(group)}
-            if len(set(counts.values())) > 1:
-                shown = ", ".join(f"'{topic}' has {count}" for topic, count in counts.items())
-                raise StreamsError(
-                    f"Topics that are joined need equal numbers of partitions, but {shown}: "
-                    "call repartition(partitions=…) on one side, or create the topics alike."
-                )
-
-    def _check_internal(self, existing: Mapping[str, int], wanted: Mapping[str, tuple[int, Any]]) -> None:
-        for name, (count, _) in wanted.items():
-            if name in existing and existing[name] != count:
-                raise StreamsError(
-                    f"Internal topic '{name}' has {existing[name]} partitions, but {count} are needed: the source "
-                    "topics changed since it was made. Stop all instances, delete the application's internal topics, "
-                    "reset its offsets (caudal group reset), and start again."
-                )
 
     def _create(self, wanted: Mapping[str, tuple[int, Mapping[str, str]]]) -> None:
         if not wanted:

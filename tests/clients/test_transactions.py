@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from tests.unit.broker.coordinators.raw_requests import RawConnection
 
 from caudal.broker.errors import ErrorCode
 from caudal.broker.wire.api_keys import ApiKey
 from caudal.testing import EmbeddedBroker, embedded_broker
+from tests.unit.broker.coordinators.raw_requests import RawConnection
 
 LEGACY = 11, 4  # versions of Produce and EndTxn before KIP-890's second part
 VERSION_2 = 12, 5
