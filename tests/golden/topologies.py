@@ -1,7 +1,8 @@
 """From a golden case to a topology: the same operations as java/Topologies.java, with Caudal's DSL.
 
 The seam for hosts is `prepare(case, prefix)`: a builder whose topics carry the prefix (so that all cases can live in
-one cluster), the steps with the same topics, and the serdes between the rows of the case files and bytes.
+one cluster), the steps with the same topics, and the serdes between the rows of the case files and bytes. With `into`
+the case is built into that builder as well: many cases, told apart by their prefixes, then make one application.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def row_of(record: Record) -> Row:
     return row
 
 
-def prepare(case: Case, prefix: str = "") -> Prepared:
+def prepare(case: Case, prefix: str = "", into: StreamsBuilder | None = None) -> Prepared:
+    if into is not None:
+        _Builder(case, prefix, into)
     made = _Builder(case, prefix)
     topology = made.builder.build()
     steps = [
@@ -99,8 +102,8 @@ def prepare(case: Case, prefix: str = "") -> Prepared:
 
 
 class _Builder:
-    def __init__(self, case: Case, prefix: str) -> None:
-        self.builder = StreamsBuilder(prefix + case.slug)
+    def __init__(self, case: Case, prefix: str, into: StreamsBuilder | None = None) -> None:
+        self.builder = into or StreamsBuilder(prefix + case.slug)
         self.prefix = prefix
         self.dynamic_topics: list[str] = []
         self.results: dict[str, Any] = {}
@@ -110,6 +113,8 @@ class _Builder:
             keywords = dict(keywords)
             on = self.results[keywords.pop("on")] if "on" in keywords else last
             result_name = keywords.pop("as", None)
+            if "store" in keywords:
+                keywords["store"] = prefix + keywords["store"]
             result = getattr(self, f"_{name}")(on, *arguments, **keywords)
             if result is not None:
                 last = result
@@ -134,6 +139,7 @@ class _Builder:
         return self._source("global_table", topic, **keywords)
 
     def _add_state_store(self, on: Any, name: str, kind: str, size: int = 0, retention: int = 1_000_000) -> None:
+        name = self.prefix + name
         serdes: dict[str, Any] = {"key": String(), "value": Json()}
         spec = {
             "key-value": lambda: key_value_store(name, **serdes),
@@ -259,8 +265,9 @@ class _Builder:
     # -- Processor API -------------------------------------------------------------------------------------------------
 
     def _process(self, on: Any, processor: Any, stores: list[str] | None = None) -> Any:
-        return on.process(processors.supplier(processor, stores or [], self.prefix), stores=stores or [], value=Json())
+        names = [self.prefix + name for name in stores or []]
+        return on.process(processors.supplier(processor, names, self.prefix), stores=names, value=Json())
 
     def _process_values(self, on: Any, processor: Any, stores: list[str] | None = None) -> Any:
-        make = processors.supplier(processor, stores or [], self.prefix)
-        return on.process_values(make, stores=stores or [], value=Json())
+        names = [self.prefix + name for name in stores or []]
+        return on.process_values(processors.supplier(processor, names, self.prefix), stores=names, value=Json())

@@ -20,6 +20,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ DRAIN_SECONDS = 30.0
 WATCH_SECONDS = 2.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
+GATHER_SECONDS = 10.0  # how long a start waits for applications that are still joining their groups
+THREADS = 16  # applications that are taken over, or closed, at the same time
 
 
 class _Run:
@@ -81,7 +84,7 @@ class SparkHost:
         self._link: LinkServer | None = None
         self._pause = FIRST_PAUSE
         self._not_before = 0.0
-        self._ticker: dict[str, Any] = {}
+        self._tickers: dict[tuple[tuple[str, Any], ...], Any] = {}  # by connection
         self._last_tick = 0.0
         self._thread = threading.Thread(target=self._control, name="caudal-host", daemon=True)
         self._watcher = threading.Thread(target=self._watch, name="caudal-watch", daemon=True)
@@ -97,7 +100,7 @@ class SparkHost:
             for application in applications:
                 self._applications[application.id] = application
                 application.host_changed = self.wake
-                application.keeper.start()
+                application.join()
             if not self._thread.is_alive():
                 self._thread.start()
                 self._watcher.start()
@@ -133,8 +136,9 @@ class SparkHost:
             self._condition.notify_all()
         if self._thread.is_alive():
             self._thread.join(DRAIN_SECONDS + 30)
-        for application_id in list(self._applications):
-            self._applications.pop(application_id).close()
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="caudal-close") as pool:
+            list(pool.map(lambda application: application.close(), self._applications.values()))
+        self._applications.clear()
         if self._link is not None:
             self._link.close()
         if self._owns_session and self._session is not None:
@@ -185,7 +189,8 @@ class SparkHost:
             run = None
         wanted = [application for application in self._applications.values() if application.should_run]
         running = set(run.applications) if run is not None else set()
-        if {application.id for application in wanted} == running:
+        names = {application.id for application in wanted}
+        if names == running or (running <= names and self._more_to_come()):
             if run is not None:
                 self._tick_if_due(run)
             return
@@ -197,6 +202,10 @@ class SparkHost:
                 self._start([application for application in wanted if application.should_run])
             finally:
                 self._starting = set()
+
+    def _more_to_come(self) -> bool:
+        """Whether others join their groups right now: one start for all of them, since each start costs seconds."""
+        return any(application.arriving(GATHER_SECONDS) for application in list(self._applications.values()))
 
     def _died(self, run: _Run) -> None:
         """The query ended by itself: say why, start again later."""
@@ -216,24 +225,16 @@ class SparkHost:
             application.metrics.last_trouble = text
             if application.should_run:
                 application.become(State.RESTARTING, text)
-        self._not_before = time.monotonic() + self._pause
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._delay()
         self._end(run)
 
     def _start(self, applications: list[HostedApplication]) -> None:
-        ready: list[HostedApplication] = []
-        begins: dict[str, dict[tuple[str, int], int]] = {}
-        for application in applications:
-            try:
-                begins[application.id] = application.take_over()
-                ready.append(application)
-            except StreamsError as error:
-                application.fail(str(error))
-            except Exception as error:  # Kafka away, or a rebalance in between: the loop comes back to it
-                log.warning("'%s' cannot start yet: %s", application.id, error)
-                application.metrics.last_trouble = str(error)
-                self._not_before = time.monotonic() + self._pause
-                self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="caudal-take-over") as pool:
+            taken = zip(applications, pool.map(self._take_over, applications), strict=True)
+            begins = {application.id: places for application, places in taken if places is not None}
+        ready = [application for application in applications if application.id in begins]
+        if any(application.should_run for application in applications if application.id not in begins):
+            self._delay()
         if not ready:
             return
         cargoes = [application.cargo for application in ready]
@@ -264,6 +265,22 @@ class SparkHost:
             log.debug("the Spark query does not start", exc_info=True)
             run.query = query.NeverStarted(error)
 
+    def _take_over(self, application: HostedApplication) -> dict[tuple[str, int], int] | None:
+        """Where its partitions begin; None where it cannot start, now or ever."""
+        try:
+            return application.take_over()
+        except StreamsError as error:
+            application.fail(str(error))
+        except Exception as error:  # Kafka away, or a rebalance in between: the loop comes back to it
+            log.warning("'%s' cannot start yet: %s", application.id, error)
+            application.metrics.last_trouble = str(error)
+        return None
+
+    def _delay(self) -> None:
+        """The next start waits, longer each time."""
+        self._not_before = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
     def _spark(self, cargoes: Sequence[Cargo]) -> Any:
         if self._session is None:
             threads = self._threads or os.cpu_count() or 1
@@ -286,8 +303,7 @@ class SparkHost:
         while run.query.isActive and run.closed != everybody and time.monotonic() < deadline:
             if time.monotonic() - last_tick > 2:
                 last_tick = time.monotonic()
-                for application_id in run.applications:
-                    self._tick(application_id)
+                self._tick_slots(run)
             time.sleep(0.02)
         if run.query.isActive:
             if run.closed != everybody:
@@ -319,23 +335,27 @@ class SparkHost:
         if run.busy or now - self._last_tick < 0.05:
             return
         wall = int(time.time() * 1000)
-        for application in run.applications.values():
-            due = application.metrics.next_punctuation()
-            if idle > KEEP_ALIVE_SECONDS or (due is not None and due <= wall and run.last_batch >= self._last_tick):
-                self._tick(application.id)
+        if idle > KEEP_ALIVE_SECONDS:
+            self._tick_slots(run)
+        elif run.last_batch >= self._last_tick:
+            for application in run.applications.values():
+                due = application.metrics.next_punctuation()
+                if due is not None and due <= wall:
+                    self._tick(application)
 
-    def _tick(self, application_id: str) -> None:
-        application = self._applications.get(application_id) or (
-            self._run and self._run.applications.get(application_id)
-        )
-        if not application:
-            return
-        settings = application.settings
-        if application_id not in self._ticker:
-            self._ticker[application_id] = Producer(settings.librdkafka(**{"linger.ms": 0, "client.id": "caudal-tick"}))
+    def _tick_slots(self, run: _Run) -> None:
+        """One tick is enough to make Spark call a slot, however many applications have tasks there."""
+        for application_id in {slot.tasks[0].application_id for slot in run.slots}:
+            self._tick(run.applications[application_id])
+
+    def _tick(self, application: HostedApplication) -> None:
+        connection = application.settings.librdkafka(**{"linger.ms": 0, "client.id": "caudal-tick"})
+        key = tuple(sorted(connection.items()))
+        if key not in self._tickers:
+            self._tickers[key] = Producer(connection)
         try:
-            self._ticker[application_id].produce(keeper_topic(application_id), b"tick", partition=0)
-            self._ticker[application_id].poll(0)
+            self._tickers[key].produce(keeper_topic(application.id), b"tick", partition=0)
+            self._tickers[key].poll(0)
         except BufferError:
             pass  # the broker is away
         self._last_tick = time.monotonic()

@@ -64,7 +64,7 @@ class HostedApplication:
         self._metrics_producer: Any = None
         self._changed = threading.Condition(threading.RLock())
         self._closed = False
-        self._created = time.monotonic()
+        self._joining_since = time.monotonic()
         self._last_purge = time.monotonic()
         self._last_metrics = time.monotonic()
         self._said: dict[tuple[str, str], float] = {}
@@ -82,11 +82,22 @@ class HostedApplication:
         sources = sorted({topic for topic, _ in offsets.source_places(self.cargo)})
         self.keeper = Keeper(self.id, self.settings, sources, self._ownership_changed)
 
+    def join(self) -> None:
+        self._joining_since = time.monotonic()
+        self.keeper.start()
+
     # -- state -------------------------------------------------------------------------------------------------------
 
     @property
     def should_run(self) -> bool:
         return self.wanted and not self.paused and self.state not in FINAL and self.keeper.settled
+
+    def arriving(self, patience: float) -> bool:
+        """Whether its keeper is about to own the group: it joins, or owns and waits for its partitions."""
+        if not self.wanted or self.paused or self.state in FINAL or self.keeper.settled:
+            return False
+        waited = time.monotonic() - self._joining_since
+        return waited < (patience if self.keeper.owner or not self.keeper.joined else STANDBY_SECONDS)
 
     def become(self, state: State, why: str | None = None) -> None:
         with self._changed:
@@ -169,7 +180,7 @@ class HostedApplication:
             self.state is State.STARTING
             and self.keeper.joined
             and not self.keeper.owner
-            and time.monotonic() - self._created > STANDBY_SECONDS
+            and time.monotonic() - self._joining_since > STANDBY_SECONDS
         ):
             log.warning("another instance runs '%s'; this one stands by and takes over when it falls", self.id)
             self.become(State.STANDBY)

@@ -149,6 +149,7 @@ def _config(master: str) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "caudal-warehouse"),
         "spark.executorEnv.PYTHONPATH": python_path(),
         "spark.task.maxFailures": str(RETRIES),
+        "spark.kafka.consumer.cache.capacity": "1000",  # partitions read per batch without a new consumer for each
     }
     if is_local(master):
         config["spark.driver.bindAddress"] = config["spark.driver.host"] = "127.0.0.1"

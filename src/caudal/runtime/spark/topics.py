@@ -48,14 +48,17 @@ class ClusterTopics:
         wanted[keeper_topic(self.topology.application_id)] = (1, _KEEPER_CONFIGS)
         self._create({name: spec for name, spec in wanted.items() if name not in existing})
         self._note_sinks(existing)
-        self.ids = self._topic_ids(self._watched())
+        self.ids = {name: id for name, (_, id) in self._describe(self._watched()).items()}
 
     def _source_topics(self) -> set[str]:
         return {topic for node in self.topology.nodes if isinstance(node, SourceNode) for topic in node.topics}
 
     def _existing(self) -> dict[str, int]:
+        """Those of the plan's topics that are there, with their partitions. Asked by name: a cluster may have many."""
+        named = {*self._watched(), keeper_topic(self.topology.application_id)}
+        named.update(topic for sub in self.topology.subtopologies for topic in sub.sink_topics)
         try:
-            found = self.admin.list_topics(timeout=REACH_SECONDS).topics
+            return {name: count for name, (count, _) in self._describe(named, REACH_SECONDS).items()}
         except KafkaException as error:
             cause = kafka_error(error)
             words = reason(cause) if cause is not None else str(error)
@@ -63,7 +66,20 @@ class ClusterTopics:
                 f"No broker answers at {self.settings.bootstrap} ({words}): start one with `caudal broker`, "
                 "or give its address with --bootstrap."
             ) from None
-        return {name: len(topic.partitions) for name, topic in found.items() if topic.error is None}
+
+    def _describe(self, topics: Iterable[str], seconds: float = CALL_SECONDS) -> dict[str, tuple[int, str]]:
+        """Partitions and id of each topic that is there and may be seen. Raises where no broker answers."""
+        found = {}
+        wanted = TopicCollection(sorted(topics))
+        for name, future in self.admin.describe_topics(wanted, request_timeout=seconds).items():
+            try:
+                topic = future.result(seconds + 5)
+                found[name] = (len(topic.partitions), str(topic.topic_id))
+            except KafkaException as error:
+                cause = kafka_error(error)
+                if cause is None or cause.code() < 0:  # the client's own: no broker, no answer in time
+                    raise
+        return found
 
     def _create(self, wanted: Mapping[str, tuple[int, Mapping[str, str]]]) -> None:
         if not wanted:
@@ -108,23 +124,10 @@ class ClusterTopics:
     def _watched(self) -> list[str]:
         return sorted(self._source_topics() | self.topology.internal_topics.keys())
 
-    def _topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        found = {}
-        for name, future in self.admin.describe_topics(TopicCollection(list(topics))).items():
-            try:
-                found[name] = str(future.result(CALL_SECONDS).topic_id)
-            except KafkaException:
-                continue
-        return found
-
     def what_changed(self) -> str | None:
         """One sentence, where a topic was deleted or has other partitions; None as long as all is as it was."""
         try:
-            existing = {
-                name: len(topic.partitions)
-                for name, topic in self.admin.list_topics(timeout=CALL_SECONDS).topics.items()
-                if topic.error is None
-            }
+            existing = self._describe(self._watched())
         except KafkaException:
             return None  # the broker is away: that is waited for
         application_id = self.topology.application_id
@@ -138,7 +141,7 @@ class ClusterTopics:
                     else f"create it again (caudal topic create {topic})"
                 )
                 return f"{what} '{topic}' was deleted while '{application_id}' was running; {hint}, then start again."
-            if existing[topic] != self.partitions[topic]:
+            if existing[topic][0] != self.partitions[topic]:
                 hint = (
                     "internal topics must not be altered: delete them, reset the offsets and start again"
                     if internal
@@ -146,12 +149,11 @@ class ClusterTopics:
                     "reset its offsets first, since keys move between partitions)"
                 )
                 return (
-                    f"{what} '{topic}' has {existing[topic]} partitions now and had {self.partitions[topic]} when "
+                    f"{what} '{topic}' has {existing[topic][0]} partitions now and had {self.partitions[topic]} when "
                     f"'{application_id}' started; {hint}."
                 )
-        now = self._topic_ids(self.ids)
         for topic, id in self.ids.items():
-            if now.get(topic, id) != id:
+            if existing[topic][1] != id:
                 return (
                     f"Topic '{topic}' was deleted and created again while '{application_id}' was running; "
                     "reset the application's offsets (caudal group reset) and start again."
