@@ -1,5 +1,5 @@
-"""One broker for all tests of this folder, on the Spark session that all tests share; applications and topics of their own
-for each test."""
+"""One broker for all tests of this folder, on the Spark session that all tests share; applications and topics of their
+own for each test."""
 
 from __future__ import annotations
 
