@@ -17,7 +17,7 @@ from types import TracebackType
 import psutil
 
 SOURCE = Path(__file__).parents[2] / "src"
-START_SECONDS = 60.0
+START_SECONDS = 150.0
 CORES = 1
 
 
