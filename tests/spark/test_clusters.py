@@ -140,7 +140,7 @@ def states(cluster: StandaloneCluster) -> set[tuple[int, Path]]:
 @pytest.mark.parametrize(
     ("broker", "spark_on"),
     [
-        (caudal, "this machine"),
+        pytest.param(caudal, "this machine", marks=pytest.mark.slow),  # the rest of this folder runs there
         (apache, "this machine"),
         (caudal, "a cluster"),
         pytest.param(apache, "a cluster", marks=pytest.mark.slow),
@@ -195,6 +195,7 @@ def split(line):
 """
 
 
+@pytest.mark.slow
 def test_workers_may_die_and_have_nothing_but_caudal(cluster: StandaloneCluster, run: Run, tmp_path: Path) -> None:
     """Worker 1 is killed with its executor: worker 2 does all. It comes back, empty; worker 2 is killed: the state is
     rebuilt on worker 1. The program's modules are on no path of the workers."""
