@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 
@@ -17,3 +21,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FOLDER",
         help="the log folder of the cluster at --bootstrap, for the tests that read its files",
     )
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """The Spark of this process. There can be one only, and what it begins with stays: so everybody shares this."""
+    pytest.importorskip("pyspark")
+    from caudal.runtime.spark.session import local_master, open_session
+
+    # py4j says at INFO when a connection ends, also while the interpreter ends and pytest's streams are closed.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    session, ours = open_session(local_master(4), 4, {"spark.driver.memory": "1g"})
+    yield session
+    if ours:
+        session.stop()

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from caudal import jars
 
 from .clients import Client, Outgoing
 from .cluster import Cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
 
-pyspark_sql = pytest.importorskip("pyspark.sql")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        pyspark_sql.SparkSession.builder.master("local[4]")
-        .appName("conformance")
-        .config("spark.jars", ",".join(str(path) for path in jars.fetch("spark")))
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
+pytest.importorskip("pyspark")
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""One Spark session and one broker for all tests of this folder; applications and topics of their own for each test."""
+"""One broker for all tests of this folder, on the Spark session that all tests share; applications and topics of their
+own for each test."""
 
 from __future__ import annotations
 
@@ -22,18 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.slow)  # until Streams is complete: `make test-all`
-            item.add_marker(pytest.mark.timeout(240))
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    from caudal.runtime.spark.session import local_master, open_session
-
-    session, ours = open_session(local_master(2), 2, {"spark.driver.memory": "1g"})
-    yield session
-    if ours:
-        session.stop()
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(240))
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +53,7 @@ def kafka(broker: EmbeddedBroker) -> Kafka:
 class Kafka:
     """What tests do with topics."""
 
-    def __init__(self, broker: EmbeddedBroker) -> None:
+    def __init__(self, broker: Any) -> None:
         self.broker = broker
         self.bootstrap = broker.bootstrap
         self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 5, "partitioner": "murmur2"})

@@ -59,9 +59,11 @@ class Application:
         metrics_topic: str | None = None,
         client: Mapping[str, str] | None = None,
         spark_config: Mapping[str, str] | None = None,
+        py_files: Sequence[str] = (),
         host: SparkHost | None = None,
     ) -> None:
         """`on_…` take "fail", "skip" or "dead letter"; `client` takes librdkafka properties such as security.protocol.
+        `spark_config` takes Spark's own; `py_files` are modules and archives to send to the workers.
 
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
@@ -96,7 +98,9 @@ class Application:
         topology = builder if isinstance(builder, Topology) else builder.build()
         self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
         self._owns_host = host is None
-        self._host = host or SparkHost(master=master, threads=threads, spark_config=dict(spark_config or {}))
+        self._host = host or SparkHost(
+            master=master, threads=threads, spark_config=dict(spark_config or {}), py_files=py_files
+        )
 
     # -- life ----------------------------------------------------------------------------------------------------------
 

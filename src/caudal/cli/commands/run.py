@@ -27,6 +27,12 @@ Master = Annotated[
     str | None, typer.Option("--master", metavar="URL", help="Spark master (default: this machine's cores).")
 ]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, metavar="N", help="At most so many tasks at a time.")]
+PyFiles = Annotated[
+    str | None, typer.Option("--py-files", metavar="A.PY,B.ZIP", help="Modules and archives to send to the workers.")
+]
+SparkConf = Annotated[
+    list[str] | None, typer.Option("--spark-conf", metavar="NAME=VALUE", help="A property of Spark; may be repeated.")
+]
 ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-batch (real-time comes later).")]
 GuaranteeFlag = Annotated[
     str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
@@ -68,6 +74,8 @@ def run(
     file: Annotated[Path, typer.Argument(metavar="APP.PY")],
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     master: Master = None,
+    py_files: PyFiles = None,
+    spark_conf: SparkConf = None,
     threads: Threads = None,
     mode: ModeFlag = "micro-batch",
     guarantee: GuaranteeFlag = "exactly_once",
@@ -162,6 +170,8 @@ def _run(
     properties: list[str] | None,
     describe: bool,
     quiet: bool,
+    py_files: str | None = None,
+    spark_conf: list[str] | None = None,
     **settings: Any,
 ) -> None:
     from caudal.plan.errors import PlanError
@@ -190,6 +200,8 @@ def _run(
             mode=mode,
             state_dir=str(state_dir) if state_dir else None,
             client=client,
+            py_files=[name for name in (py_files or "").split(",") if name],
+            spark_config=key_values(spark_conf, "--spark-conf"),
             **settings,
         )
     except KafkaException as error:

@@ -61,6 +61,8 @@ class _Run:
         self.closed: set[int] = set()
         self.busy: dict[int, float] = {}
         self.pids: dict[int, int] = {}
+        self.hosts: dict[int, str] = {}
+        self.lanes: dict[int, str] = {}  # which worker process had the slot's last batch
         self.last_batch = time.monotonic()
 
 
@@ -68,11 +70,17 @@ class SparkHost:
     """`start`, then `add` applications; `close` ends them all."""
 
     def __init__(
-        self, *, master: str | None = None, threads: int | None = None, spark_config: dict[str, str] | None = None
+        self,
+        *,
+        master: str | None = None,
+        threads: int | None = None,
+        spark_config: dict[str, str] | None = None,
+        py_files: Sequence[str] = (),
     ) -> None:
         self._master = master
         self._threads = threads
         self._spark_config = spark_config or {}
+        self._py_files = tuple(py_files)
         self._applications: dict[str, HostedApplication] = {}
         self._condition = threading.Condition()
         self._closing = False
@@ -287,9 +295,10 @@ class SparkHost:
             self._session, self._owns_session = session.open_session(
                 self._master, slot_count(cargoes, threads), self._spark_config
             )
+            session.send_modules(self._session, self._py_files)
+            session.wait_for_executors(self._session)
         if self._link is None:
-            host = self._session.conf.get("spark.driver.host", "127.0.0.1")
-            self._link = LinkServer(self._answer, host)
+            self._link = LinkServer(self._answer, *session.link_address(self._session))
         return self._session
 
     # -- stopping ----------------------------------------------------------------------------------------------------
@@ -375,8 +384,16 @@ class SparkHost:
         if run is not None:
             run.busy[request["slot"]] = run.last_batch = time.monotonic()
             run.pids[request["slot"]] = request["pid"]
+            run.hosts[request["slot"]] = request["host"]
+            former = run.lanes.get(request["slot"])
+            run.lanes[request["slot"]] = request["lane"]
+            if former not in (None, request["lane"]):
+                for application in run.applications.values():
+                    application.metrics.moves += 1
+            answer = {**self._on_orders(request), "former": former}
             if run.ranges is not None and request["batch"] is not None:
-                return {**self._on_orders(request), "ranges": run.ranges.of(int(request["batch"]), request["slot"])}
+                answer["ranges"] = run.ranges.of(int(request["batch"]), request["slot"])
+            return answer
         return self._on_orders(request)
 
     def _on_orders(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -453,7 +470,7 @@ class SparkHost:
         for application_id, tasks in request["tasks"].items():
             application = run.applications.get(application_id)
             if application is not None:
-                application.metrics.report(run.pids, tasks)
+                application.metrics.report(run.pids, tasks, run.hosts)
 
     # -- the watch: topics, lag, purges, metrics ---------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ import logging
 import os
 import pickle
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -121,6 +123,7 @@ class Inactive(Exception):
 class Lane:
     def __init__(self, freight: Freight) -> None:
         self.freight = freight
+        self.id = uuid4().hex
         self._link = Link(freight.address, freight.token)
         self._cargoes: dict[str, Cargo] = {}
         self._unreadable = False
@@ -166,7 +169,10 @@ class Lane:
 
     def begin(self, batch: str | None = None) -> bool:
         """Asks for orders and sees to it that every task is open. False: the batch is not to be processed."""
-        orders = self._ask_orders("begin", batch=batch)
+        orders = self._ask_orders("begin", batch=batch, lane=self.id, host=socket.gethostname())
+        if orders.get("former") not in (None, self.id):
+            # Spark gave the batches in between to another executor: what is open here is behind.
+            self._close_all_tasks()
         self._ranges = {
             (source, topic, partition): (first, end)
             for source, topic, partition, first, end in orders.get("ranges", ())
@@ -437,8 +443,11 @@ class Lane:
             except Exception:
                 log.warning("closing task %s failed", id, exc_info=True)
 
-    def close_tasks(self) -> None:
+    def _close_all_tasks(self) -> None:
         list(self._pool.map(self._close_task, list(self._tasks)))
+
+    def close_tasks(self) -> None:
+        self._close_all_tasks()
         for tables in self._globals.values():
             tables.close()
         self._globals = {}

@@ -3,7 +3,7 @@
 Spark gives a running Python worker no way to ask the driver anything. Workers need it: for the keeper's current group
 metadata (it changes with every rebalance), for offset commits by the keeper, to report progress, and to hear that
 they should stop. Every request has one answer. The first line of a connection is the run's token; anything else is
-hung up on.
+hung up on. It listens on one address: this machine's own where Spark is local, the driver's where it is a cluster.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class LinkLost(Exception):
 class LinkServer:
     """In the driver. `answer` is called in the connection's thread."""
 
-    def __init__(self, answer: Answer, host: str = "127.0.0.1") -> None:
+    def __init__(self, answer: Answer, host: str = "127.0.0.1", bind: str | None = None, port: int = 0) -> None:
+        """Workers are told `host`; `bind` is where it listens if that is another (a container, a router between)."""
         self.token = secrets.token_hex(16)
         token = self.token.encode()
 
@@ -52,7 +53,7 @@ class LinkServer:
                         reply = {"error": f"{type(error).__name__}: {error}"}
                     self.wfile.write(orjson.dumps(reply) + b"\n")
 
-        self._server = _Server((host, 0), Handler)
+        self._server = _Server((bind or host, port), Handler)
         self.address: tuple[str, int] = (host, self._server.server_address[1])
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, name="caudal-link", daemon=True

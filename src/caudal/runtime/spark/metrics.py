@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 RECENT = 2048
@@ -26,6 +27,7 @@ class TaskView:
     thread: int
     partitions: tuple[str, ...]
     pid: int | None = None
+    host: str | None = None
     figures: dict[str, Any] = field(default_factory=dict)
 
 
@@ -42,6 +44,7 @@ class ApplicationMetrics:
         self._lag: dict[tuple[str, int], int] = {}
         self._restoring: dict[tuple[str, str], tuple[int, int]] = {}
         self.restarts = 0
+        self.moves = 0  # of a slot from one worker process to another
         self.last_trouble: str | None = None
         self._rate_at = (time.monotonic(), 0)
         self._rate = 0.0
@@ -53,15 +56,21 @@ class ApplicationMetrics:
         with self._lock:
             for name, (thread, partitions) in tasks.items():
                 known = self._tasks.get(name)
-                self._tasks[name] = TaskView(name, thread, partitions, None, known.figures if known else {})
+                self._tasks[name] = TaskView(name, thread, partitions, None, None, known.figures if known else {})
 
-    def report(self, pid_of_thread: Mapping[int, int], tasks: Mapping[str, Mapping[str, Any]]) -> None:
+    def report(
+        self,
+        pid_of_thread: Mapping[int, int],
+        tasks: Mapping[str, Mapping[str, Any]],
+        host_of_thread: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         with self._lock:
             for name, figures in tasks.items():
                 view = self._tasks.get(name)
                 if view is None:
                     continue
                 view.pid = pid_of_thread.get(view.thread)
+                view.host = host_of_thread.get(view.thread)
                 if figures["records"] < view.figures.get("records", 0) or figures["commits"] < view.figures.get(
                     "commits", 0
                 ):
@@ -109,6 +118,7 @@ class ApplicationMetrics:
                     "task": view.task,
                     "thread": view.thread,
                     "pid": view.pid,
+                    "host": view.host,
                     "partitions": list(view.partitions),
                     "records": view.figures.get("records", 0),
                     "positions": dict(view.figures.get("positions", {})),
@@ -140,6 +150,7 @@ class ApplicationMetrics:
                 "commits": self._sum("commits"),
                 "restored": self._sum("restored"),
                 "restarts": self.restarts,
+                "moves": self.moves,
                 "dropped": dropped,
                 "state_bytes": sum(view.figures.get("state_bytes", 0) for view in self._tasks.values()),
                 "lag": sum(self._lag.values()),
@@ -167,6 +178,7 @@ class ApplicationMetrics:
         family("commits_total", "counter", "Commits.", [("", snapshot["commits"])])
         family("restored_records_total", "counter", "Changelog records replayed.", [("", snapshot["restored"])])
         family("restarts_total", "counter", "Restarts of the Spark query.", [("", snapshot["restarts"])])
+        family("moves_total", "counter", "Threads that went to another worker process.", [("", snapshot["moves"])])
         family("state_bytes", "gauge", "Size of the local state.", [("", snapshot["state_bytes"])])
         dropped = [(f',reason="{_escaped(why)}"', count) for why, count in sorted(snapshot["dropped"].items())]
         family("dropped_records_total", "counter", "Records dropped, by reason.", dropped)

@@ -78,7 +78,8 @@ def _slot_frame(
         # workers for each environment.
         environment = spark.sparkContext.environment
         environment[SLOT_VARIABLE] = str(slot.number)
-        environment["PYTHONPATH"] = session.python_path()
+        if session.is_local(spark.sparkContext.master):
+            environment["PYTHONPATH"] = session.python_path()
         try:
             return rows.coalesce(1).mapInArrow(_lane_function(run, slot.number, freight), "nothing int")
         finally:
@@ -89,7 +90,16 @@ def _lane_function(run: str, number: int, freight: bytes) -> Callable[[Any], Any
     """Pickled by value, so it must do nothing but call an importable module: caches live there."""
 
     def run_lane(batches: Any) -> Any:
-        from caudal.runtime.spark import lane
+        try:
+            from caudal.runtime.spark import lane
+        except ImportError as error:
+            import platform
+            import sys
+
+            raise RuntimeError(
+                f"{sys.executable} on {platform.node()}, a worker of Spark, cannot import Caudal ({error}): "
+                "install 'caudal[spark]' there, or set PYSPARK_PYTHON to a Python that has it."
+            ) from None
 
         return lane.run_slot(run, number, freight, batches)
 

@@ -8,13 +8,20 @@ machine.
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import importlib.util
+import io
+import logging
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +33,11 @@ from caudal.runtime.errors import StreamsError
 RETRIES = 4
 CHECKPOINT_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _CHECKPOINT = "caudal-checkpoint-"
+_SOURCE = str(Path(__file__).resolve().parents[3])
+SETTLED_SECONDS = 2.0
+EXECUTOR_SECONDS = 60.0
 _lock = threading.Lock()
+log = logging.getLogger("caudal.streams")
 
 
 def is_local(master: str) -> bool:
@@ -74,12 +85,88 @@ def connector_jars() -> list[Path]:
 
 
 def python_path() -> str:
-    """Where the workers find Caudal and what lies beside the program: this process's own places."""
-    source = str(Path(__file__).resolve().parents[3])
-    places = [source, *(os.path.abspath(place) for place in sys.path if os.path.isdir(place or "."))]
-    unwanted = (sys.prefix, sys.base_prefix)
-    kept = [place for place in dict.fromkeys(places) if place == source or not place.startswith(unwanted)]
-    return os.pathsep.join(kept)
+    """Where workers of this machine find Caudal and what lies beside the program: this process's own places."""
+    return os.pathsep.join([_SOURCE, *_own_places()])
+
+
+def _own_places() -> list[str]:
+    """The folders on the path that belong to the program, not to the installation."""
+    places = dict.fromkeys(os.path.abspath(place) for place in sys.path if os.path.isdir(place or "."))
+    return [place for place in places if place != _SOURCE and not place.startswith((sys.prefix, sys.base_prefix))]
+
+
+def send_modules(session: Any, py_files: Sequence[str]) -> None:
+    """Sends `py_files` to the workers, and on a cluster the modules that the program has imported from its own places:
+    other machines do not have them.
+    """
+    for path in py_files:
+        if not os.path.isfile(path):
+            raise StreamsError(f"There is no file {path} to send to Spark's workers.")
+        session.sparkContext.addPyFile(str(path))
+    if not is_local(session.sparkContext.master) and (files := _program_files()):
+        session.sparkContext.addPyFile(str(_zipped(files)))
+
+
+def _program_files() -> dict[str, bytes]:
+    """The source of every top-level module that came from the program's places: a module's file, a package's files."""
+    places = {os.path.realpath(place) for place in _own_places()}
+    files: dict[str, bytes] = {}
+    for name, module in list(sys.modules.items()):
+        found = getattr(module, "__file__", None)
+        if "." in name or name == "__main__" or not found or not found.endswith(".py"):
+            continue
+        path = Path(found).resolve()
+        package = path.name == "__init__.py"
+        if str(path.parent.parent if package else path.parent) not in places:
+            continue
+        for file in path.parent.rglob("*.py") if package else [path]:
+            files[str(file.relative_to(path.parent.parent if package else path.parent))] = file.read_bytes()
+    return files
+
+
+def _zipped(files: Mapping[str, bytes]) -> Path:
+    """One archive for the workers, named by what is in it: Spark keeps a file of the same name as it is."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name), files[name])
+    digest = hashlib.sha256(content.getvalue()).hexdigest()[:16]
+    path = Path(tempfile.mkdtemp(prefix="caudal-program-")) / f"program_{digest}.zip"
+    path.write_bytes(content.getvalue())
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    return path
+
+
+def wait_for_executors(session: Any) -> None:
+    """On a cluster executors come one by one; tasks are dealt out to as many cores as there are."""
+    context = session.sparkContext
+    if is_local(context.master):
+        return
+    began, since, count = time.monotonic(), time.monotonic(), 0
+    while time.monotonic() - since < SETTLED_SECONDS or count == 0:
+        found = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is in it
+        if found != count:
+            since, count = time.monotonic(), found
+        if time.monotonic() - began > EXECUTOR_SECONDS:
+            if count == 0:
+                log.warning(
+                    "No worker of %s has given an executor for %.0f s: it needs free cores and %s of memory "
+                    "(--spark-conf spark.executor.memory=…).",
+                    context.master,
+                    EXECUTOR_SECONDS,
+                    context.getConf().get("spark.executor.memory", "1g"),
+                )
+            return
+        time.sleep(0.1)
+
+
+def link_address(session: Any) -> tuple[str, str, int]:
+    """What workers are told of the driver's link, the address to listen on, and the port (0: any)."""
+    conf = session.sparkContext.getConf()
+    if is_local(session.sparkContext.master):
+        return "127.0.0.1", "127.0.0.1", 0
+    host = conf.get("spark.driver.host")
+    return host, conf.get("spark.driver.bindAddress", host), int(conf.get("spark.caudal.link.port", "0"))
 
 
 def open_session(master: str | None, slots: int, config: dict[str, str] | None = None) -> tuple[Any, bool]:
@@ -147,12 +234,14 @@ def _config(master: str) -> dict[str, str]:
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "caudal-warehouse"),
-        "spark.executorEnv.PYTHONPATH": python_path(),
         "spark.task.maxFailures": str(RETRIES),
         "spark.kafka.consumer.cache.capacity": "1000",  # partitions read per batch without a new consumer for each
     }
     if is_local(master):
         config["spark.driver.bindAddress"] = config["spark.driver.host"] = "127.0.0.1"
+    else:
+        # Kafka's source asks for a host by partition; a task that waits for it would hold up the batch for seconds.
+        config["spark.locality.wait"] = "0s"
     return config
 
 
