@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import faulthandler
+import gc
 import logging
 import os
 import pickle
@@ -47,6 +48,7 @@ log = logging.getLogger("caudal.streams")
 
 THREADS = 8  # commits and openings that wait for Kafka at the same time
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+COLLECT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Freight:
 
 
 _LANES: dict[int, Lane] = {}
+_collected = 0.0
 if os.environ.get("CAUDAL_DEBUG"):
     faulthandler.register(signal.SIGUSR1)  # `kill -USR1` of a worker that hangs prints where
 
@@ -84,7 +87,19 @@ def run_slot(run: str, number: int, freight: bytes, batches: Iterable[Any]) -> I
         raise
     for _ in batches:  # a worker that leaves rows unread is not used again
         pass
+    _spare_the_collector()
     return iter(())
+
+
+def _spare_the_collector() -> None:
+    """PySpark collects all garbage of a worker after every task: 40 ms with what is loaded here, before the next batch
+    may begin. So what lives is hidden from the collector, and a look at everything is had once in a while."""
+    global _collected
+    if time.monotonic() - _collected > COLLECT_SECONDS:
+        gc.unfreeze()
+        gc.collect()
+        _collected = time.monotonic()
+    gc.freeze()
 
 
 def _batch_id() -> str | None:

@@ -225,6 +225,8 @@ def _config(master: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.python.worker.reuse": "true",
         "spark.sql.adaptive.enabled": "false",
+        # Else the union of slots, one partition each, becomes one partition: one slot after the other.
+        "spark.sql.unionOutputPartitioning": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         # A limit, any limit below this one, makes Spark measure the headers of every row: half of its CPU.
