@@ -156,8 +156,20 @@ class SparkHost:
             try:
                 self._reconcile()
             except Exception as error:
+                if self._lost_spark():
+                    continue
                 log.exception("the host cannot go on")
                 self._fail_all(f"Unexpected {describe(error)}.")
+
+    def _lost_spark(self) -> bool:
+        """Whether Spark's JVM has died: then nothing can be drained or stopped, and everything ends at once."""
+        if self._session is None or session.is_alive(self._session):
+            return False
+        self._session = None
+        if self._run is not None:
+            self._end(self._run)
+        self._fail_all("Spark's JVM has died (it was killed or ran out of memory); start the application again.")
+        return True
 
     def _reconcile(self) -> None:
         run = self._run
@@ -181,6 +193,8 @@ class SparkHost:
 
     def _died(self, run: _Run) -> None:
         """The query ended by itself: say why, start again later."""
+        if self._lost_spark():
+            return
         error = run.query.exception()
         text = query.reason(error)
         if time.monotonic() - run.started > HEALTHY_SECONDS:

@@ -129,6 +129,15 @@ def _config(master: str) -> dict[str, str]:
     return config
 
 
+def is_alive(session: Any) -> bool:
+    """Whether its JVM still answers."""
+    try:
+        session.sparkContext._jvm.System.currentTimeMillis()
+    except Exception:  # py4j's own, or the socket's
+        return False
+    return True
+
+
 def _check_connector(session: Any) -> None:
     """A session that somebody else made may lack the connector; it can be added while it runs."""
     try:
