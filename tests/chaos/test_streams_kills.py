@@ -40,7 +40,7 @@ PATIENCE_SECONDS = 120.0
 PROPERTIES = {"group.min.session.timeout.ms": "1000", "log.segment.bytes": str(8 << 20)}
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_six_kills_and_every_order_counts_once(tmp_path: Path) -> None:
     with playing(tmp_path, "exactly_once") as play:
         play.kill(["worker", "broker", "driver", "worker", "jvm", "broker"])
@@ -62,7 +62,7 @@ def test_thirty_kills_and_every_order_counts_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_at_least_once_loses_nothing(tmp_path: Path) -> None:
     with playing(tmp_path, "at_least_once") as play:
         play.kill(["worker", "worker", "driver", "worker"])
@@ -75,7 +75,7 @@ def test_at_least_once_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_at_most_once_does_nothing_twice(tmp_path: Path) -> None:
     with playing(tmp_path, "at_most_once") as play:
         play.kill(["worker", "worker", "driver", "worker"])
