@@ -37,9 +37,15 @@ class Supervised:
     def __init__(self, bootstrap: str, folder: Path, *arguments: str, seconds_per_order: float) -> None:
         self.output = folder / "application.output"
         self.exits: list[int] = []
+        self._code = 0  # of the last exit
         self._command = [sys.executable, "-m", "caudal.cli.main", "run", str(APP), "--bootstrap", bootstrap]
         self._command += ["--threads", "2", "--state-dir", str(folder / "state"), *arguments]
-        self._environment = {**os.environ, "SECONDS_PER_ORDER": str(seconds_per_order)}
+        self._environment = {
+            **os.environ,
+            "SECONDS_PER_ORDER": str(seconds_per_order),
+            # A JVM that lives for seconds gains nothing from the optimising compiler, and tests share the machine.
+            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
         self._stopping = threading.Event()
         self._begin()
         self._thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
@@ -53,10 +59,10 @@ class Supervised:
 
     def _supervise(self) -> None:
         while True:
-            code = self.driver.wait()
+            self._code = self.driver.wait()
             if self._stopping.is_set():
                 return
-            self.exits.append(code)
+            self.exits.append(self._code)
             if self._stopping.wait(RESTART_SECONDS):
                 return
             self._begin()
@@ -84,7 +90,9 @@ class Supervised:
         """Ends it in good order; the exit code."""
         self._stopping.set()
         self.driver.send_signal(signal.SIGTERM)
-        return int(self.driver.wait(60))
+        self._thread.join(90)
+        assert not self._thread.is_alive(), "the application does not stop"
+        return self._code
 
     def close(self) -> None:
         self._stopping.set()
