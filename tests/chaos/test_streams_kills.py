@@ -133,7 +133,7 @@ class Play:
         for made in admin.create_topics(topics).values():
             made.result()
         arguments = ["--guarantee", self.guarantee, "-X", f"session.timeout.ms={SESSION_MS}"]
-        self._app = Supervised(self.broker.bootstrap, self._folder, *arguments, seconds_per_order=0.003)
+        self._app = Supervised(self.broker.bootstrap, self._folder, *arguments, seconds_per_order=0.0015)
         isolation = "read_committed" if self.guarantee == "exactly_once" else "read_uncommitted"
         self.watcher = Watcher(self.broker.bootstrap, isolation)
         self.feeder = Feeder(self.broker.bootstrap, random.Random(self.dice.random()), orders_per_second=100)
