@@ -133,7 +133,7 @@ class Play:
         for made in admin.create_topics(topics).values():
             made.result()
         arguments = ["--guarantee", self.guarantee, "-X", f"session.timeout.ms={SESSION_MS}"]
-        self._app = Supervised(self.broker.bootstrap, self._folder, *arguments, seconds_per_order=0.0015)
+        self._app = Supervised(self.broker.bootstrap, self._folder, *arguments, seconds_per_order=0.003)
         isolation = "read_committed" if self.guarantee == "exactly_once" else "read_uncommitted"
         self.watcher = Watcher(self.broker.bootstrap, isolation)
         self.feeder = Feeder(self.broker.bootstrap, random.Random(self.dice.random()), orders_per_second=100)
@@ -151,9 +151,7 @@ class Play:
         """Kills one after the other. `overlap`: how often the next comes before this one is recovered from."""
         for number, kind in enumerate(kinds, 1):
             time.sleep(self.dice.uniform(0.2, 1.5))
-            if self.dice.random() < AIMED:
-                self._wait_for_transaction()
-            kill = self._kill(kind)
+            kill = self._kill(kind, aimed=self.dice.random() < AIMED)
             began = time.monotonic()
             if kind in ("worker", "broker") and self.dice.random() < overlap:
                 self._say(f"kill {number} ({kind}); the next follows at once")
@@ -169,17 +167,19 @@ class Play:
         while not Markers(self.broker.data).open and time.monotonic() < deadline:
             time.sleep(0.005)
 
-    def _kill(self, kind: str) -> Kill:
+    def _kill(self, kind: str, aimed: bool) -> Kill:
         victim = {
             "worker": lambda: self._any_worker(),
             "driver": lambda: self.app.driver,
             "jvm": lambda: self._wait_for(self.app.jvm, "the JVM"),
         }.get(kind)
-        if victim is None:
-            return self._kill_broker()
-        process = victim()
+        process = victim() if victim is not None else None
         if kind == "driver":
             self._orphans = self.app.descendants()
+        if aimed:
+            self._wait_for_transaction()
+        if process is None:
+            return self._kill_broker()
         exits = len(self.app.exits)
         kill = Kill(kind, time.time())
         self.kills.append(kill)
