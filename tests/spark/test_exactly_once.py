@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from caudal.serde import Json, Long, String
@@ -51,6 +51,25 @@ def assert_each_count_once(kafka: Kafka, target: str, expected: dict[str, int]) 
     assert {word: sorted(counts) for word, counts in seen.items()} == {
         word: list(range(1, count + 1)) for word, count in expected.items()
     }
+
+
+def committed(kafka: Kafka, group: str, topic: str) -> dict[int, int]:
+    """What the group has committed of a topic, by partition."""
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
+    places = [TopicPartition(topic, partition) for partition in ends(kafka, topic)]
+    try:
+        return {place.partition: place.offset for place in consumer.committed(places, 10)}
+    finally:
+        consumer.close()
+
+
+def ends(kafka: Kafka, topic: str) -> dict[int, int]:
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "ends"})
+    try:
+        partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+        return {number: consumer.get_watermark_offsets(TopicPartition(topic, number), 10)[1] for number in partitions}
+    finally:
+        consumer.close()
 
 
 def test_word_count_restarts_where_it_stopped(kafka: Kafka, start: Callable[..., Any], unique: Names) -> None:
@@ -116,14 +135,20 @@ def test_a_stream_joins_a_table(kafka: Kafka, start: Callable[..., Any], unique:
     stream.join(table, lambda order, customer: {**order, "city": customer["city"]}).to(
         target, key=String(), value=Json()
     )
-    kafka.send(customers, ("ana", '{"city": "Cuenca"}'), ("luis", '{"city": "Soria"}'))
-    start(builder)
-    time.sleep(0.5)
+    app = start(builder)
+
+    def send_customers(*records: tuple[str, str]) -> None:
+        """Sends, and waits until the table has them: an order that is sent afterwards must meet them."""
+        kafka.send(customers, *records)
+        kafka.until(lambda: committed(kafka, app.application_id, customers), ends(kafka, customers))
+
+    send_customers(("ana", '{"city": "Cuenca"}'), ("luis", '{"city": "Soria"}'))
     kafka.send(orders, ("ana", '{"n": 1}'), ("luis", '{"n": 2}'), ("eva", '{"n": 3}'))
     found = {message.key(): message.value() for message in kafka.read(target, 2)}
     assert found == {b"ana": b'{"n":1,"city":"Cuenca"}', b"luis": b'{"n":2,"city":"Soria"}'}
-    kafka.send(customers, ("ana", '{"city": "Lugo"}'))
-    kafka.until(lambda: len(kafka.read(target)), 2, 5)
-    time.sleep(1.5)
+    send_customers(("ana", '{"city": "Lugo"}'))
     kafka.send(orders, ("ana", '{"n": 4}'))
-    assert b"Lugo" in kafka.read(target, 3)[-1].value() or any(b"Lugo" in m.value() for m in kafka.read(target))
+    kafka.read(target, 3)
+    kafka.until(lambda: committed(kafka, app.application_id, orders), ends(kafka, orders))
+    values = {message.value() for message in kafka.read(target)}
+    assert values == {b'{"n":1,"city":"Cuenca"}', b'{"n":2,"city":"Soria"}', b'{"n":4,"city":"Lugo"}'}

@@ -22,6 +22,7 @@ from .test_exactly_once import assert_each_count_once, lines, word_count, words
 
 Names = Callable[[str], str]
 APP = Path(__file__).with_name("apps") / "count_words.py"
+SESSION_SECONDS = 3
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
         "2",
     ]
     first = psutil.Popen(
-        [*command, "--state-dir", state_dir, "-X", "session.timeout.ms=3000"],
+        [*command, "--state-dir", state_dir, "-X", f"session.timeout.ms={SESSION_SECONDS * 1000}"],
         env={**os.environ, "APPLICATION": application_id, "SOURCE": source, "TARGET": target},
         stdout=subprocess.DEVNULL,
         stderr=(tmp_path / "log").open("w"),
@@ -73,8 +74,12 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
     processes.append(first)
     kafka.until(lambda: kafka.table(target), words(lines(0, 100)), seconds=100)
 
-    second = start(word_count(application_id, source, target), state_dir=state_dir, session_timeout=3000)
+    second = start(
+        word_count(application_id, source, target), state_dir=state_dir, session_timeout=SESSION_SECONDS * 1000
+    )
     assert second.state == "STANDBY"
+    changes: dict[str, float] = {}
+    second.add_state_listener(lambda new, old: changes.setdefault(new.value, time.monotonic()))
     # Records keep coming while the first is killed in the middle of its work.
 
     def send_slowly() -> None:
@@ -82,24 +87,28 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
             kafka.send(source, *lines(number, number + 20))
             time.sleep(0.1)
 
+    slowness = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others may use the machine
     sender = threading.Thread(target=send_slowly)
     sender.start()
     time.sleep(0.8)
     kill_tree(first)
     killed = time.monotonic()
     kafka.until(lambda: second.state, "RUNNING", seconds=60)
-    waited = time.monotonic() - killed
     sender.join()
     kafka.until(lambda: kafka.table(target), words(lines(0, 500)))
     assert_each_count_once(kafka, target, words(lines(0, 500)))
-    assert waited < 40, f"it took {waited:.0f} s"
+    took, ran = changes["STARTING"] - killed, changes["RUNNING"] - killed
+    print(f"the standby took over after {took:.1f} s and ran after {ran:.1f} s")
+    assert took < SESSION_SECONDS + 3 * slowness, f"the standby took over after {took:.1f} s"
+    assert ran < SESSION_SECONDS + 10 * slowness, f"the standby ran after {ran:.1f} s"
     assert f"'{application_id}' is RUNNING" in (tmp_path / "log").read_text()
 
 
-def test_the_flags_that_come_later_are_refused(tmp_path: Path) -> None:
+def test_the_flags_that_come_later_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from caudal.cli.commands import run
 
-    os.environ.update(APPLICATION="app", SOURCE="a", TARGET="b")
+    for name, value in {"APPLICATION": "app", "SOURCE": "a", "TARGET": "b"}.items():
+        monkeypatch.setenv(name, value)
     builder = run.load_builder(APP)
     assert builder.application_id == "app"
     given: dict[str, Any] = {

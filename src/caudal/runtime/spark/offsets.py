@@ -18,7 +18,7 @@ from confluent_kafka.admin import OffsetSpec
 from caudal.plan.naming import changelog_topic
 from caudal.plan.topology import SourceNode
 from caudal.runtime.errors import StreamsError
-from caudal.runtime.spark.kafka_errors import kafka_error, reason
+from caudal.runtime.spark.kafka_errors import Meaning, kafka_error, meaning, reason
 from caudal.runtime.spark.keeper import Keeper
 from caudal.runtime.spark.settings import Cargo, transactional_id
 
@@ -50,6 +50,8 @@ def fence(cargo: Cargo) -> None:
         try:
             list(pool.map(take, cargo.tasks()))
         except KafkaException as error:
+            if meaning(error) is not Meaning.PERMANENT:
+                raise  # the broker is away: the host comes back to it
             found = kafka_error(error)
             words = reason(found) if found is not None else str(error)
             raise StreamsError(f"The tasks of '{cargo.application_id}' cannot be taken over: {words}.") from error

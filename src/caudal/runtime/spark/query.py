@@ -182,7 +182,8 @@ def reason(error: Any) -> str:
     """The one line of a Spark failure that says something."""
     if error is None:
         return "it was stopped"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = str(error).partition("=== Streaming Query ===")[0]  # the plan follows, which says nothing
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by:") or "Exception: " in line or "Error: " in line]
     chosen = (causes or lines or ["no reason given"])[-1].removeprefix("Caused by: ")
     return chosen[:300]
