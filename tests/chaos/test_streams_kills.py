@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.spark]
 
 KINDS = ("worker", "broker", "driver", "jvm")
 SESSION_MS = 3000  # how long a killed driver keeps its successor waiting
-RECOVERY_SECONDS = 30.0  # longer is a fault
+RECOVERY_SECONDS = 120.0  # longer is a hang, also on a busy machine
 PATIENCE_SECONDS = 240.0
 AIMED = 0.6  # so many kills wait until a transaction is open; the others come at any moment
 PROPERTIES = {"group.min.session.timeout.ms": "1000", "log.segment.bytes": str(8 << 20)}
@@ -240,15 +240,8 @@ class Play:
             if took:
                 print(f"{kind}: {len(took)} recoveries, median {statistics.median(took):.1f} s, max {max(took):.1f} s")
         print(f"{(time.monotonic() - self._started) / len(self.kills):.1f} s per kill; {self.feeder.sent} orders")
-        slow = [kill for kill in self.kills if (kill.recovery or 0) > RECOVERY_SECONDS * self._slowness()]
-        assert not slow, f"slow recoveries: {slow}"
-
-    @staticmethod
-    def _slowness() -> float:
-        """How much longer things take while others use the machine."""
-        return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-    # -- what came out -----------------------------------------------------------------------------------------------
+        stuck = [kill for kill in self.kills if (kill.recovery or 0) > RECOVERY_SECONDS]
+        assert not stuck, f"recoveries that took too long: {stuck}"
 
     def check_exactly_once(self) -> None:
         expected = self.feeder.expected()

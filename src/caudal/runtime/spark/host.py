@@ -31,7 +31,7 @@ from caudal.runtime.spark import query, session
 from caudal.runtime.spark.batch_ranges import BatchRanges
 from caudal.runtime.spark.hosted_application import HostedApplication, State
 from caudal.runtime.spark.link import LinkServer
-from caudal.runtime.spark.settings import Cargo, keeper_topic
+from caudal.runtime.spark.settings import keeper_topic
 from caudal.runtime.spark.slots import Slot, assign, slot_count
 
 log = logging.getLogger("caudal.streams")
@@ -191,6 +191,10 @@ class SparkHost:
             self._end(self._run)
 
     def _reconcile(self) -> None:
+        if self._session is None and not self._closing:
+            hosted = [application for application in self._applications.values() if application.is_wanted]
+            if hosted:
+                self._open_session(hosted)
         run = self._run
         if run is not None and run.query is not None and not run.query.isActive:
             self._died(run)
@@ -246,12 +250,7 @@ class SparkHost:
         if not ready:
             return
         cargoes = [application.cargo for application in ready]
-        try:
-            spark = self._spark(cargoes)
-        except StreamsError as error:
-            for application in ready:
-                application.fail(str(error))
-            return
+        spark = self._session
         threads = self._threads or spark.sparkContext.defaultParallelism
         slots = assign(cargoes, slot_count(cargoes, threads))
         run = _Run(ready, slots)
@@ -289,17 +288,20 @@ class SparkHost:
         self._not_before = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
-    def _spark(self, cargoes: Sequence[Cargo]) -> Any:
-        if self._session is None:
-            threads = self._threads or os.cpu_count() or 1
-            self._session, self._owns_session = session.open_session(
-                self._master, slot_count(cargoes, threads), self._spark_config
-            )
+    def _open_session(self, applications: Sequence[HostedApplication]) -> None:
+        """While the keepers join; also for a standby, which then takes over in seconds."""
+        threads = self._threads or os.cpu_count() or 1
+        slots = slot_count([application.cargo for application in applications], threads)
+        try:
+            self._session, self._owns_session = session.open_session(self._master, slots, self._spark_config)
             session.send_modules(self._session, self._py_files)
             session.wait_for_executors(self._session)
+        except StreamsError as error:
+            for application in applications:
+                application.fail(str(error))
+            return
         if self._link is None:
             self._link = LinkServer(self._answer, *session.link_address(self._session))
-        return self._session
 
     # -- stopping ----------------------------------------------------------------------------------------------------
 

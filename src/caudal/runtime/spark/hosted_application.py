@@ -89,12 +89,16 @@ class HostedApplication:
     # -- state -------------------------------------------------------------------------------------------------------
 
     @property
+    def is_wanted(self) -> bool:
+        return self.wanted and self.state not in FINAL
+
+    @property
     def should_run(self) -> bool:
-        return self.wanted and not self.paused and self.state not in FINAL and self.keeper.settled
+        return self.is_wanted and not self.paused and self.keeper.settled
 
     def arriving(self, patience: float) -> bool:
         """Whether its keeper is about to own the group: it joins, or owns and waits for its partitions."""
-        if not self.wanted or self.paused or self.state in FINAL or self.keeper.settled:
+        if not self.is_wanted or self.paused or self.keeper.settled:
             return False
         waited = time.monotonic() - self._joining_since
         return waited < (patience if self.keeper.owner or not self.keeper.joined else STANDBY_SECONDS)

@@ -116,9 +116,6 @@ class Keeper:
                 self._on_change()
             log.debug("keeper of %s: %s", self.application_id, error)
         self._group = self._consumer.consumer_group_metadata() if self.settled else None
-        if not self.joined and self._is_member():
-            self.joined = True
-            self._on_change()
 
     def _call(self, function: Callable[[], T]) -> T:
         """Runs it in the keeper's thread."""
@@ -138,12 +135,6 @@ class Keeper:
         if not self._thread.is_alive():
             self._refuse_calls()
         return future.result(2 * CALL_SECONDS)
-
-    def _is_member(self) -> bool:
-        try:
-            return bool(self._consumer.memberid()) and self._consumer.assignment() is not None
-        except (KafkaException, RuntimeError):
-            return False
 
     # -- assignments (in the keeper's thread, inside poll) -----------------------------------------------------------
 
