@@ -30,6 +30,7 @@ from caudal.broker.wire.batch import (
     BatchHeader,
     EndTxnMarker,
     Record,
+    all_have_keys,
     build_batch,
     build_marker,
     crc_is_valid,
@@ -235,15 +236,12 @@ class Partition:
         """The slow road of topics that check keys, stamp the time of arrival or choose the codec."""
         target = header.codec if config.compression_type == "producer" else _codec_number(config.compression_type)
         compacted = "compact" in config.cleanup_policy
-        opened: list[Record] | None = None
-        if compacted or target != header.codec:
-            opened = list(records(data, 0, header))
-            if compacted and not header.is_control and any(record.key is None for record in opened):
-                raise KafkaError(ErrorCode.invalid_record, f"records of the compacted topic {self.topic} need a key")
+        if compacted and not header.is_control and not all_have_keys(data, 0, header):
+            raise KafkaError(ErrorCode.invalid_record, f"records of the compacted topic {self.topic} need a key")
         append_time = int(time() * 1000) if config.message_timestamp_type == "LogAppendTime" else -1
-        if opened is not None and target != header.codec:
+        if target != header.codec:
             batch = build_batch(
-                opened,
+                list(records(data, 0, header)),
                 codec=target,
                 level=_level(config, target),
                 producer_id=header.producer_id,

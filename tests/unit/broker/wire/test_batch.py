@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.wire import codecs
 from caudal.broker.wire.batch import (
+    HEADER_SIZE,
     EndTxnMarker,
     Record,
+    all_have_keys,
     build_batch,
     build_marker,
     crc_is_valid,
@@ -45,6 +47,29 @@ def test_any_flipped_byte_behind_the_checksum_is_noticed(position: int, flip: in
     if position < len(batch):
         batch[position] ^= flip
         assert not crc_is_valid(batch, 0, read_header(batch))
+
+
+def keys_or_error(batch: bytearray) -> bool | str:
+    try:
+        keys = [record.key for record in records(batch, 0, read_header(batch))]
+    except KafkaError as error:
+        return error.code.name
+    return None not in keys
+
+
+@given(payload=payloads, changes=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=3))
+def test_looking_for_keys_says_what_reading_records_says(
+    payload: list[Any], changes: list[tuple[int, int]]
+) -> None:
+    batch = build_batch([Record(index, *fields) for index, fields in enumerate(payload)])
+    for position, byte in changes:
+        if HEADER_SIZE + position < len(batch):
+            batch[HEADER_SIZE + position] = byte
+    try:
+        found: bool | str = all_have_keys(batch, 0, read_header(batch))
+    except KafkaError as error:
+        found = error.code.name
+    assert found == keys_or_error(batch)
 
 
 def test_librdkafkas_raw_snappy_and_javas_framed_snappy_are_both_read() -> None:
