@@ -141,7 +141,7 @@ def states(cluster: StandaloneCluster) -> set[tuple[int, Path]]:
     ("broker", "spark_on"),
     [
         pytest.param(caudal, "this machine", marks=pytest.mark.slow),  # the rest of this folder runs there
-        (apache, "this machine"),
+        pytest.param(apache, "this machine", marks=pytest.mark.slow),
         (caudal, "a cluster"),
         pytest.param(apache, "a cluster", marks=pytest.mark.slow),
     ],

@@ -30,6 +30,8 @@ from tests.golden import case_files
 from tests.golden.case_files import Case, Row
 from tests.golden.topologies import Prepared, prepare
 
+pytestmark = pytest.mark.timeout(600)  # the first test waits for all of them
+
 CASES_PER_APPLICATION = 30
 DRAIN_SECONDS = 120.0  # of a busy machine
 CALL_SECONDS = 30.0

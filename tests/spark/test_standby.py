@@ -87,7 +87,6 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
             kafka.send(source, *lines(number, number + 20))
             time.sleep(0.1)
 
-    slowness = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others may use the machine
     sender = threading.Thread(target=send_slowly)
     sender.start()
     time.sleep(0.8)
@@ -99,8 +98,9 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
     assert_each_count_once(kafka, target, words(lines(0, 500)))
     took, ran = changes["STARTING"] - killed, changes["RUNNING"] - killed
     print(f"the standby took over after {took:.1f} s and ran after {ran:.1f} s")
-    assert took < SESSION_SECONDS + 3 * slowness, f"the standby took over after {took:.1f} s"
-    assert ran < SESSION_SECONDS + 10 * slowness, f"the standby ran after {ran:.1f} s"
+    # Alone on two cores a second or two after the session's end; the limits are for a busy machine.
+    assert took < SESSION_SECONDS + 10, f"the standby took over after {took:.1f} s"
+    assert ran < SESSION_SECONDS + 30, f"the standby ran after {ran:.1f} s"
     assert f"'{application_id}' is RUNNING" in (tmp_path / "log").read_text()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from caudal.bench import streams_topologies
-from caudal.bench.streams_job import job_of, serve
+from caudal.bench.streams_job import PATIENT, job_of, serve
 from caudal.runtime.spark.session import open_session
 from caudal.streams.application import Application
 
@@ -21,7 +21,7 @@ SESSION_TIMEOUT_MS = 120_000  # the bench stops the process while it fills the i
 class Engine:
     def __init__(self) -> None:
         begin = time.perf_counter()
-        self.session, _ = open_session(None, THREADS, {})
+        self.session, _ = open_session(None, THREADS, PATIENT)
         self.seconds = time.perf_counter() - begin
         self.application: Application | None = None
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from caudal.bench.streams_job import Job, job_of, serve
+from caudal.bench.streams_job import PATIENT, Job, job_of, serve
 from caudal.runtime.spark.session import open_session
 
 THREADS = 2
@@ -63,7 +63,7 @@ class Peer:
     def __init__(self) -> None:
         begin = time.perf_counter()
         # The same session settings as Caudal's own: the peer gets the quick checkpoint files too.
-        self.session, _ = open_session(None, THREADS, {})
+        self.session, _ = open_session(None, THREADS, PATIENT)
         self.seconds = time.perf_counter() - begin
         self.query: Any = None
         self.checkpoint = ""
