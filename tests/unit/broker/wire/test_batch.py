@@ -58,9 +58,7 @@ def keys_or_error(batch: bytearray) -> bool | str:
 
 
 @given(payload=payloads, changes=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=3))
-def test_looking_for_keys_says_what_reading_records_says(
-    payload: list[Any], changes: list[tuple[int, int]]
-) -> None:
+def test_looking_for_keys_says_what_reading_records_says(payload: list[Any], changes: list[tuple[int, int]]) -> None:
     batch = build_batch([Record(index, *fields) for index, fields in enumerate(payload)])
     for position, byte in changes:
         if HEADER_SIZE + position < len(batch):
