@@ -23,6 +23,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def streams_logger() -> Iterator[None]:
+    """`caudal run` in this process takes the logger for itself; the next test gets it as it was."""
+    logger = logging.getLogger("caudal.streams")
+    before = logger.handlers[:], logger.level, logger.propagate
+    yield
+    logger.handlers[:], logger.level, logger.propagate = before
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """The Spark of this process. There can be one only, and what it begins with stays: so everybody shares this."""

@@ -204,6 +204,8 @@ class Run:
             for message in self._consumer.consume(1000, 0.05):
                 topic, error = message.topic(), message.error()
                 if error is None:
+                    if message.offset() < self._read[topic]:
+                        continue  # of the assignment before
                     number = self._outputs[topic]
                     headers = tuple(message.headers() or ())
                     row = self.prepared[number].decode(
@@ -212,7 +214,8 @@ class Run:
                     found[number][topic].append(row)
                 else:
                     assert error.code() == KafkaError._PARTITION_EOF, error
-                    missing.discard(topic)
+                    if message.offset() >= ends[topic]:  # else it is an end that was told before the last step
+                        missing.discard(topic)
         self._read.update(ends)
         return found
 

@@ -243,7 +243,7 @@ class HostedApplication:
         if self._closed:
             return
         self._closed = True
-        if self._metrics_producer is not None:
+        if self._metrics_topic is not None:
             self.publish_metrics()
             self._metrics_producer.flush(5)
         if hasattr(self, "keeper"):
