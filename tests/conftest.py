@@ -24,12 +24,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(autouse=True)
-def streams_logger() -> Iterator[None]:
-    """`caudal run` in this process takes the logger for itself; the next test gets it as it was."""
-    logger = logging.getLogger("caudal.streams")
-    before = logger.handlers[:], logger.level, logger.propagate
+def loggers() -> Iterator[None]:
+    """Commands that run in this process set up logging, to a stream that pytest closes after the test: undone here."""
+    used = [logging.getLogger(name) for name in ("", "caudal", "caudal.streams")]
+    before = [(logger.handlers[:], logger.level, logger.propagate) for logger in used]
     yield
-    logger.handlers[:], logger.level, logger.propagate = before
+    for logger, (handlers, level, propagate) in zip(used, before, strict=True):
+        for handler in logger.handlers[:]:
+            if handler not in handlers and type(handler) is logging.StreamHandler:
+                logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 @pytest.fixture(scope="session")
