@@ -30,7 +30,8 @@ from tests.golden import case_files
 from tests.golden.case_files import Case, Row
 from tests.golden.topologies import Prepared, prepare
 
-pytestmark = pytest.mark.timeout(600)  # the first test waits for all of them
+# In `make test-all` until it is known why, in one of six runs, nine results of one step were missing.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first test waits for all of them
 
 CASES_PER_APPLICATION = 30
 DRAIN_SECONDS = 120.0  # of a busy machine
@@ -80,6 +81,7 @@ class Run:
         self.applications: list[Application] = []
         self.application_of: list[Application] = []  # by number of the case
         self.wrong: dict[int, str] = {}
+        self._refused: list[str] = []  # inputs that were not written
         self.seconds: dict[str, float] = {}
         self._sources: dict[str, list[str]] = {}  # group → topics it reads
         self._outputs: dict[str, int] = {}  # topic → number of the case
@@ -146,11 +148,18 @@ class Run:
             for row in rows:
                 key, value, timestamp, headers = prepared.encode(topic, row)
                 if timestamp:
-                    self._producer.produce(topic, value, key, 0, timestamp=timestamp, headers=list(headers))
+                    self._producer.produce(
+                        topic, value, key, 0, timestamp=timestamp, headers=list(headers), on_delivery=self._delivered
+                    )
                 else:  # in the order of the case, whoever writes
                     assert self._producer.flush(CALL_SECONDS) == 0
                     self._zero_producer.send(topic, value, key, list(headers), 0, 0).get(CALL_SECONDS)
         assert self._producer.flush(CALL_SECONDS) == 0
+        assert not self._refused, self._refused
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self._refused.append(f"{message.topic()}: {error}")
 
     def _drain(self) -> None:
         """Until every group has read its topics to their ends and no transaction is open, twice in a row."""
@@ -229,7 +238,14 @@ class Run:
             got = dict(found.get(number, {}))
             if got != wanted:
                 why = f" ({failure})" if failure else ""
-                self.wrong[number] = f"step {step + 1}: expected {wanted}, came {got}{why}"
+                self.wrong[number] = f"step {step + 1}: expected {wanted}, came {got}{why}; {self._places(prepared)}"
+
+    def _places(self, prepared: Prepared) -> str:
+        """Where everything stands: what was not written, not read, not committed."""
+        topics = {step.topic for step in prepared.steps if step.topic} | prepared.sinks.keys()
+        ends = self._ends(topics, committed_only=False)
+        committed = {topic: offset for (topic, _), offset in self._committed().items() if topic in topics}
+        return f"ends {ends}, committed {committed}"
 
     def close(self) -> None:
         self._zero_producer.close(5)

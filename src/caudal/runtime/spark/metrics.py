@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -39,6 +39,7 @@ class ApplicationMetrics:
         self._lock = threading.Lock()
         self._tasks: dict[str, TaskView] = {}
         self._before: dict[str, dict[str, int]] = {}  # sums of workers that are gone, by task
+        self._dropped_before: Counter[str] = Counter()  # the same, by reason
         self._latency: deque[int] = deque(maxlen=RECENT)
         self._batches: deque[float] = deque(maxlen=256)
         self._lag: dict[tuple[str, int], int] = {}
@@ -77,6 +78,7 @@ class ApplicationMetrics:
                     before = self._before.setdefault(name, dict.fromkeys(_SUMS, 0))
                     for key in _SUMS:
                         before[key] += view.figures.get(key, 0)
+                    self._dropped_before.update(view.figures.get("dropped", {}))
                 self._latency.extend(figures.get("latency_ms", ()))
                 view.figures = {key: value for key, value in figures.items() if key != "latency_ms"}
             self._restoring = {key: at for key, at in self._restoring.items() if key[0] not in tasks}
@@ -137,10 +139,9 @@ class ApplicationMetrics:
             if now - at >= 1:
                 self._rate = (records - before) / (now - at)
                 self._rate_at = (now, records)
-            dropped: dict[str, int] = {}
+            dropped = Counter(self._dropped_before)
             for view in self._tasks.values():
-                for why, count in view.figures.get("dropped", {}).items():
-                    dropped[why] = dropped.get(why, 0) + count
+                dropped.update(view.figures.get("dropped", {}))
             return {
                 "application": self.application_id,
                 "tasks": len(self._tasks),
@@ -151,7 +152,7 @@ class ApplicationMetrics:
                 "restored": self._sum("restored"),
                 "restarts": self.restarts,
                 "moves": self.moves,
-                "dropped": dropped,
+                "dropped": dict(dropped),
                 "state_bytes": sum(view.figures.get("state_bytes", 0) for view in self._tasks.values()),
                 "lag": sum(self._lag.values()),
                 "lag_by_partition": {f"{topic}-{number}": lag for (topic, number), lag in sorted(self._lag.items())},
