@@ -30,7 +30,7 @@ from tests.golden import case_files
 from tests.golden.case_files import Case, Row
 from tests.golden.topologies import Prepared, prepare
 
-# In `make test-all` until it is known why, in one of six runs, nine results of one step were missing.
+# In `make test-all` until it is known why, in one of seven runs, nine results of one step were missing.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first test waits for all of them
 
 CASES_PER_APPLICATION = 30
