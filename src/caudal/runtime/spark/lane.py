@@ -228,7 +228,8 @@ class Lane:
             if due is not None and due <= now:
                 self._work_of(id)
         for id, task in self._tasks.items():
-            if id not in self._work:
+            # An application that is not ours now has left its rows alone: it must not count them as covered.
+            if id not in self._work and id.application_id in self._groups:
                 self._let_know(id, task)
                 task.all_rows_came()
         commits = [
