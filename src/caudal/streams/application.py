@@ -4,8 +4,7 @@
     app.state, app.metrics(), app.tasks()
     app.stop()
 
-This is the public face; the work is in `caudal.runtime.spark` (host.py). Left for later: real-time mode, interactive
-queries (`app.store`), batch.
+This is the public face; the work is in `caudal.runtime.spark` (host.py).
 """
 
 from __future__ import annotations
@@ -53,6 +52,7 @@ class Application:
         on_produce_error: str = "fail",
         dead_letter_topic: str | None = None,
         max_records_per_batch: int = 500_000,
+        commit_interval: int | None = None,
         session_timeout: int = 10_000,
         transaction_timeout: int = 60_000,
         replication_factor: int = -1,
@@ -65,6 +65,7 @@ class Application:
         """`on_…` take "fail", "skip" or "dead letter"; `client` takes librdkafka properties such as security.protocol.
         `spark_config` takes Spark's own; `py_files` are modules and archives to send to the workers.
 
+        `commit_interval` (ms) is how often real-time mode commits (100), and what splits a long micro-batch (5000).
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
         from caudal.runtime.spark.host import SparkHost
@@ -72,9 +73,6 @@ class Application:
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
         from caudal.runtime.stores.engines import DEFAULT_ENGINE
 
-        chosen = _choice(Mode, mode, "mode")
-        if chosen is not Mode.MICRO_BATCH:
-            raise StreamsError("Real-time mode is not built yet: use mode='micro-batch'.")
         if threads is not None and threads < 1:
             raise StreamsError("threads must be at least 1.")
         handlers = Handlers(
@@ -86,6 +84,7 @@ class Application:
         settings = Settings(
             bootstrap=bootstrap,
             guarantee=_choice(Guarantee, guarantee, "guarantee"),
+            mode=_choice(Mode, mode, "mode"),
             state_dir=state_dir or default_state_dir(),
             engine=engine or DEFAULT_ENGINE,
             handlers=handlers,
@@ -94,12 +93,17 @@ class Application:
             session_timeout=session_timeout,
             transaction_timeout=transaction_timeout,
             max_records_per_batch=max_records_per_batch,
+            commit_interval=commit_interval or 0,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
         self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
         self._owns_host = host is None
         self._host = host or SparkHost(
-            master=master, threads=threads, spark_config=dict(spark_config or {}), py_files=py_files
+            master=master,
+            threads=threads,
+            spark_config=dict(spark_config or {}),
+            py_files=py_files,
+            mode=settings.mode,
         )
 
     # -- life ----------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ PyFiles = Annotated[
 SparkConf = Annotated[
     list[str] | None, typer.Option("--spark-conf", metavar="NAME=VALUE", help="A property of Spark; may be repeated.")
 ]
-ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-batch (real-time comes later).")]
+ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-batch or real-time.")]
 GuaranteeFlag = Annotated[
     str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
 ]
@@ -56,6 +56,10 @@ OnProduceError = Annotated[
 ]
 DeadLetters = Annotated[str | None, typer.Option("--dead-letter-topic", metavar="TOPIC", help="Where dead letters go.")]
 MaxRecords = Annotated[int, typer.Option("--max-records-per-batch", min=1, metavar="N", help="Back-pressure.")]
+CommitInterval = Annotated[
+    int | None,
+    typer.Option("--commit-interval", min=1, metavar="MS", help="How often real-time mode commits (100)."),
+]
 MetricsTopic = Annotated[
     str | None, typer.Option("--metrics-topic", metavar="TOPIC", help="Write the metrics there every 10 seconds.")
 ]
@@ -86,6 +90,7 @@ def run(
     on_produce_error: OnProduceError = "fail",
     dead_letter_topic: DeadLetters = None,
     max_records_per_batch: MaxRecords = 500_000,
+    commit_interval: CommitInterval = None,
     metrics_topic: MetricsTopic = None,
     metrics_port: MetricsPort = None,
     properties: ClientProperties = None,
@@ -186,8 +191,6 @@ def _run(
         return
     if http is not None:
         raise UsageError("--http comes with interactive queries, which are not built yet")
-    if mode == "real-time":
-        raise UsageError("--mode real-time is not built yet; micro-batch is the default")
     from confluent_kafka import KafkaException
 
     from caudal.streams.application import Application, run_until_stopped

@@ -3,7 +3,7 @@ up.
 
 Read to the end before the first record is processed, and again before each batch: what was in the topic when the
 batch began is visible to it. (Kafka Streams keeps them up to date in a thread of its own; tied to batches, two runs
-see the same.)
+see the same.) In real-time mode they follow: what has come is taken in before each row.
 """
 
 from __future__ import annotations
@@ -108,23 +108,8 @@ class GlobalTables:
         touched: set[int] = set()
         while missing:
             messages = self._consumer.consume(10_000, 0.05)
-            for message in messages:
-                place = (message.topic(), message.partition())
-                error = message.error()
-                if error is None:
-                    sub, task = self._tasks[place[0]]
-                    headers: Headers = tuple(message.headers() or ())
-                    stamp = max(message.timestamp()[1], 0)
-                    task.process(place[0], message.offset(), stamp, message.key(), message.value(), headers)
-                    self._ends[place] = message.offset() + 1
-                    touched.add(sub)
-                    done += 1
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    self._ends[place] = max(self._ends[place], message.offset())
-                else:
-                    raise KafkaException(error)
-                if self._ends[place] >= goals[place]:
-                    missing.discard(place)
+            done += self._take(messages, touched)
+            missing = {place for place in missing if self._ends[place] < goals[place]}
             if messages:
                 quiet_since = time.monotonic()
                 if progress is not None:
@@ -133,6 +118,34 @@ class GlobalTables:
                 break  # the rest is not committed yet
         for sub in touched:
             self._commit(sub)
+
+    def follow(self) -> None:
+        """What has come by now, without waiting."""
+        if self._consumer is not None and (messages := self._consumer.consume(1000, 0)):
+            touched: set[int] = set()
+            self._take(messages, touched)
+            for sub in touched:
+                self._commit(sub)
+
+    def _take(self, messages: list[Any], touched: set[int]) -> int:
+        """Into the stores; how many records there were, and of which sub-topologies."""
+        records = 0
+        for message in messages:
+            place = (message.topic(), message.partition())
+            error = message.error()
+            if error is None:
+                sub, task = self._tasks[place[0]]
+                headers: Headers = tuple(message.headers() or ())
+                stamp = max(message.timestamp()[1], 0)
+                task.process(place[0], message.offset(), stamp, message.key(), message.value(), headers)
+                self._ends[place] = message.offset() + 1
+                touched.add(sub)
+                records += 1
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._ends[place] = max(self._ends[place], message.offset())
+            else:
+                raise KafkaException(error)
+        return records
 
     def _commit(self, sub: int) -> None:
         offsets: dict[str, dict[str, int]] = {}

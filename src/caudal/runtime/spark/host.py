@@ -31,8 +31,8 @@ from caudal.runtime.spark import query, session
 from caudal.runtime.spark.batch_ranges import BatchRanges
 from caudal.runtime.spark.hosted_application import HostedApplication, State
 from caudal.runtime.spark.link import LinkServer
-from caudal.runtime.spark.settings import keeper_topic
-from caudal.runtime.spark.slots import Slot, assign, slot_count
+from caudal.runtime.spark.settings import Cargo, Mode, keeper_topic
+from caudal.runtime.spark.slots import Slot, assign, slot_count, threads_of_real_time
 
 log = logging.getLogger("caudal.streams")
 
@@ -43,6 +43,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
 GATHER_SECONDS = 10.0  # how long a start waits for applications that are still joining their groups
 THREADS = 16  # applications that are taken over, or closed, at the same time
+BATCH_DURATION = "10 minutes"  # of real-time mode: its end is a pause of some 0.2 s, and nothing else depends on it
 
 
 class _Run:
@@ -56,6 +57,7 @@ class _Run:
         self.checkpoint: Path | None = None
         self.ranges: BatchRanges | None = None
         self.draining = False
+        self.unsound = False  # a worker has left rows alone that it should have taken: start anew
         self.started = time.monotonic()
         self.opened: set[int] = set()
         self.closed: set[int] = set()
@@ -76,7 +78,11 @@ class SparkHost:
         threads: int | None = None,
         spark_config: dict[str, str] | None = None,
         py_files: Sequence[str] = (),
+        mode: Mode = Mode.MICRO_BATCH,
+        batch_duration: str = BATCH_DURATION,
     ) -> None:
+        self.mode = mode
+        self._batch_duration = batch_duration
         self._master = master
         self._threads = threads
         self._spark_config = spark_config or {}
@@ -105,6 +111,11 @@ class SparkHost:
             for application in applications:
                 if application.id in self._applications:
                     raise StreamsError(f"'{application.id}' runs on this host already.")
+                if application.settings.mode is not self.mode:
+                    raise StreamsError(
+                        f"'{application.id}' is to run in {application.settings.mode.value} mode, and its host runs in "
+                        f"{self.mode.value} mode: give both the same."
+                    )
             for application in applications:
                 self._applications[application.id] = application
                 application.host_changed = self.wake
@@ -202,7 +213,8 @@ class SparkHost:
         wanted = [application for application in self._applications.values() if application.should_run]
         running = set(run.applications) if run is not None else set()
         names = {application.id for application in wanted}
-        if names == running or (running <= names and self._more_to_come()):
+        settled = names == running or (running <= names and self._more_to_come())
+        if settled and not (run is not None and run.unsound):
             if run is not None:
                 self._tick_if_due(run)
             return
@@ -222,6 +234,7 @@ class SparkHost:
     def _died(self, run: _Run) -> None:
         """The query ended by itself: say why, start again later."""
         error = run.query.exception()
+        run.query.stop()  # of several queries the others
         text = query.reason(error)
         permanent = query.permanent_cause(error)
         if permanent is not None:
@@ -249,10 +262,12 @@ class SparkHost:
             self._delay()
         if not ready:
             return
+        ready = self._fitting(ready)
+        if not ready:
+            return
         cargoes = [application.cargo for application in ready]
         spark = self._session
-        threads = self._threads or spark.sparkContext.defaultParallelism
-        slots = assign(cargoes, slot_count(cargoes, threads))
+        slots = assign(cargoes, self._slot_count(cargoes), ticks=self.mode is Mode.MICRO_BATCH)
         run = _Run(ready, slots)
         for slot in slots:
             slot.number = query.take_slot_number()
@@ -262,15 +277,53 @@ class SparkHost:
         try:
             assert self._link is not None
             run.checkpoint = session.checkpoint_folder()
-            run.ranges = BatchRanges(run.checkpoint, slots, begins)
+            if self.mode is Mode.MICRO_BATCH:
+                run.ranges = BatchRanges(run.checkpoint, slots, begins)
             parcels = {application.id: application.parcel for application in ready}
             run.query = query.start(
-                spark, run.id, slots, cargoes, parcels, begins, run.checkpoint, self._link.address, self._link.token
+                spark,
+                run.id,
+                slots,
+                cargoes,
+                parcels,
+                begins,
+                run.checkpoint,
+                self._link.address,
+                self._link.token,
+                self.mode,
+                self._batch_duration,
             )
         except Exception as error:
             log.warning("the Spark query does not start: %s", query.reason(error))
             log.debug("the Spark query does not start", exc_info=True)
             run.query = query.NeverStarted(error)
+
+    def _slot_count(self, cargoes: Sequence[Cargo]) -> int:
+        threads = self._threads
+        if threads is None:
+            # In real-time mode most of Spark's threads only read.
+            cores = self._session.sparkContext.defaultParallelism if self._session is not None else os.cpu_count() or 1
+            threads = cores if self.mode is Mode.MICRO_BATCH else min(cores, os.cpu_count() or 1)
+        return slot_count(cargoes, threads)
+
+    def _fitting(self, applications: list[HostedApplication]) -> list[HostedApplication]:
+        """In real-time mode everything runs at once: those that Spark has no room for fail with a sentence."""
+        if self.mode is Mode.MICRO_BATCH:
+            return applications
+        context = self._session.sparkContext
+        fitting: list[HostedApplication] = []
+        for application in applications:
+            cargoes = [known.cargo for known in (*fitting, application)]
+            needed = threads_of_real_time(cargoes, self._slot_count(cargoes))
+            if needed <= context.defaultParallelism:
+                fitting.append(application)
+                continue
+            application.fail(
+                f"Real-time mode needs {needed} task slots of Spark at once, one for each partition that is read and "
+                f"each thread, and {context.master} has {context.defaultParallelism}: give it more (--master local[N], "
+                "cores of executors), or use micro-batch mode."
+            )
+        return fitting
 
     def _take_over(self, application: HostedApplication) -> dict[tuple[str, int], int] | None:
         """Where its partitions begin; None where it cannot start, now or ever."""
@@ -290,8 +343,14 @@ class SparkHost:
 
     def _open_session(self, applications: Sequence[HostedApplication]) -> None:
         """While the keepers join; also for a standby, which then takes over in seconds."""
-        threads = self._threads or os.cpu_count() or 1
-        slots = slot_count([application.cargo for application in applications], threads)
+        cargoes = [application.cargo for application in applications]
+        slots = self._slot_count(cargoes)
+        if self.mode is Mode.REAL_TIME:
+            log.info(
+                "real-time mode: Python in a Spark task is not on Spark's list of what it supports there; the check is "
+                "switched off for this query (spark.sql.streaming.realTimeMode.allowlistCheck)"
+            )
+            slots = threads_of_real_time(cargoes, slots)
         try:
             self._session, self._owns_session = session.open_session(self._master, slots, self._spark_config)
             session.send_modules(self._session, self._py_files)
@@ -312,7 +371,7 @@ class SparkHost:
         everybody = {slot.number for slot in run.slots}
         last_tick = 0.0
         while run.query.isActive and run.closed != everybody and time.monotonic() < deadline:
-            if time.monotonic() - last_tick > 2:
+            if self.mode is Mode.MICRO_BATCH and time.monotonic() - last_tick > 2:
                 last_tick = time.monotonic()
                 self._tick_slots(run)
             time.sleep(0.02)
@@ -343,7 +402,7 @@ class SparkHost:
         """Wakes the workers for a punctuator, or so that Spark does not end them as idle."""
         now = time.monotonic()
         idle = now - max(run.last_batch, self._last_tick)
-        if run.busy or now - self._last_tick < 0.05:
+        if run.busy or now - self._last_tick < 0.05 or self.mode is Mode.REAL_TIME:
             return
         wall = int(time.time() * 1000)
         if idle > KEEP_ALIVE_SECONDS:
@@ -456,6 +515,13 @@ class SparkHost:
         if run is not None:
             run.busy.pop(request["slot"], None)
             run.closed.add(request["slot"])
+        return {}
+
+    def _on_restart(self, request: dict[str, Any]) -> dict[str, Any]:
+        run = self._current(request)
+        if run is not None:
+            run.unsound = True
+            self.wake()
         return {}
 
     def _on_failed(self, request: dict[str, Any]) -> dict[str, Any]:

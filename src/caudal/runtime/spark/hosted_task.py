@@ -82,6 +82,9 @@ class HostedTask:
         self._covered: dict[str, int] = {}  # up to where batches have joined; markers may put it ahead of the position
         self._arrived: dict[str, int] = {}  # the same, within the batch
         self._gaps: list[tuple[str, int, int]] = []
+        # Real-time mode: topics of which this Spark batch has brought rows. From the first one on Spark's reader
+        # answers for what is missing.
+        self._under_way: set[str] | None = None
         self._live = False
         self._began = 0.0
         self._fed = 0
@@ -168,6 +171,10 @@ class HostedTask:
             self._task.handle_failure(handlers.production, PRODUCTION_ERROR, what, ProduceError(topic, error.error))
 
     # -- a batch -----------------------------------------------------------------------------------------------------
+
+    def begin_real_time(self) -> None:
+        """A long batch of real-time mode begins; what its ranges are is not known before its end."""
+        self._under_way = set()
 
     def begin(self) -> None:
         """Begins a transaction unless one is open. Costs nothing yet: the broker hears of it with the first record."""
@@ -274,6 +281,8 @@ class HostedTask:
         elif first > expected and topic not in self.cargo.compacted and not self._joins(topic, expected):
             self._gaps.append((topic, expected, first))
         self._arrived[topic] = last + 1
+        if self._under_way is not None:
+            self._under_way.add(topic)
         return skip
 
     def _joins(self, topic: str, expected: int) -> bool:
@@ -282,6 +291,8 @@ class HostedTask:
         Within it Spark's reader fails on a loss itself, so holes are markers and aborted records; what must be proved
         is that batches join.
         """
+        if self._under_way is not None:
+            return topic in self._under_way
         covers = self.ranges.get(topic)
         return covers is not None and covers[0] <= expected
 
@@ -293,6 +304,16 @@ class HostedTask:
                 seen[topic] = max(seen[topic], end)
                 if self._live and self._fed:
                     self._next[topic] = max(self._next[topic], seen[topic])
+
+    def pass_markers(self) -> None:
+        """Real-time mode, when nothing came for a while: the position moves past transaction markers."""
+        if self.at_most_once:
+            return
+        for topic, position in self._positions.items():
+            end = self._end_of(topic, self.partition)
+            if end > position and self._is_empty_between(topic, self.partition, position, end):
+                self.begin()
+                self._arrived[topic] = self._next[topic] = end
 
     def _out_of_order(self, topic: str, offset: int, expected: int) -> StreamsError:
         return StreamsError(
@@ -366,7 +387,7 @@ class HostedTask:
         if not self._live:
             return
         assert self._state is not None and self._task is not None
-        if not (self._fed or self._output.emitted or self._state.pending):
+        if not (self._fed or self._next != self._positions or self._output.emitted or self._state.pending):
             self._output.abort()
             self._state.rollback()
             self._covered = dict(self._arrived)

@@ -2,8 +2,8 @@
 
 The lane outlives the batch: it is kept in this module, so tasks, producers and open stores are still there when the
 next batch comes to the same worker (see slots.py). A batch is `begin`, `take` for every Arrow batch, `finish`;
-micro-batch mode calls them in one go (`run_slot`). Real-time mode will call `take` and `finish` from one long Spark
-task with a timer: that is the seam.
+micro-batch mode calls them in one go (`run_slot`). In real-time mode (real_time.py) a Spark batch is long, and `take`
+and `commit_work` follow each other within it.
 
 Errors: what a record or a user's function does wrong stops its application, not the batch: the driver is told one
 sentence and the other applications go on. Kafka being away is waited for. Only a lost driver or a bug of ours fails
@@ -39,8 +39,8 @@ from caudal.runtime.spark.kafka_errors import Meaning, RecordRefused, is_of_a_re
 from caudal.runtime.spark.link import Link, LinkLost
 from caudal.runtime.spark.log_reader import LogReader
 from caudal.runtime.spark.outputs import Output, PlainOutput, SharedProducer, TransactionalOutput
-from caudal.runtime.spark.rows import Chunk, chunks
-from caudal.runtime.spark.settings import Cargo, Settings, keeper_topic, transactional_id
+from caudal.runtime.spark.rows import ECHO, Chunk, chunks
+from caudal.runtime.spark.settings import Cargo, Guarantee, Mode, Settings, keeper_topic, transactional_id
 from caudal.runtime.spark.slots import Slot, TaskId
 from caudal.runtime.stores.engines import Fenced
 
@@ -60,6 +60,7 @@ class Freight:
     parcels: Mapping[str, bytes]  # application → its Cargo, pickled by itself: one that cannot be read stops no other
     address: tuple[str, int]
     token: str
+    mode: Mode = Mode.MICRO_BATCH
 
 
 _LANES: dict[int, Lane] = {}
@@ -76,7 +77,11 @@ def run_slot(run: str, number: int, freight: bytes, batches: Iterable[Any]) -> I
             lane.close()
         lane = _LANES[number] = Lane(pickle.loads(freight))
     try:
-        if lane.begin(_batch_id()):
+        if lane.freight.mode is Mode.REAL_TIME:
+            from caudal.runtime.spark import real_time
+
+            real_time.run_batch(lane, batches)
+        elif lane.begin(_batch_id()):
             for batch in batches:
                 lane.take(batch)
             lane.finish()
@@ -149,6 +154,9 @@ class Lane:
         self._shared: dict[Settings, SharedProducer] = {}
         self._readers: dict[tuple[str, str], LogReader] = {}
         self._stopped: set[str] = set()  # applications that failed here
+        self._left_alone: set[str] = set()  # applications whose rows were not taken: they need another start
+        self._untold: set[TaskId] = set()  # tasks of which the driver has not heard since they worked
+        self._before_markers: set[TaskId] = set()  # real-time mode: tasks whose position may stand before a marker
         self._groups: dict[str, bytes] = {}
         self._work: dict[TaskId, _Work] = {}
         self._ranges: dict[tuple[int, str, int], tuple[int, int]] = {}
@@ -202,26 +210,42 @@ class Lane:
         for application_id, tables in list(self._globals.items()):
             if application_id in self._groups:
                 self._guard(application_id, tables.catch_up)
+        if self._real_time:
+            for task in self._tasks.values():
+                task.begin_real_time()
         self._work = {}
         return True
 
     def take(self, batch: Any) -> None:
         """The rows of one Arrow batch: to their tasks, at once where a task reads one topic only."""
         for chunk in chunks(batch):
-            if chunk.topic in self._ticks:
+            if chunk.topic in self._ticks or chunk.source == ECHO:
                 continue
             id = self._routes.get((chunk.source, chunk.topic, chunk.partition))
             if id is None:
                 raise RuntimeError(f"no task of this slot reads {chunk.topic}-{chunk.partition}")
             work = self._work_of(id)
             if work is None:
+                self._left_alone.add(id.application_id)
                 continue
             work.chunks.append(chunk)
-            if work.error is None and not work.task.ordered:
-                work.fed = work.attempt(partial(work.task.feed, chunk))
+            if self._real_time and id.application_id in self._globals:
+                self._guard(id.application_id, self._globals[id.application_id].follow)
+            if work.error is None and not self._waits(work.task):
+                work.fed = work.attempt(partial(self._feed_chunks, work.task, [chunk]))
+
+    def _waits(self, task: HostedTask) -> bool:
+        """Whether rows are kept until the end of the batch. In real time only where nothing is seen before it."""
+        if self._real_time and task.cargo.settings.guarantee is Guarantee.AT_LEAST_ONCE:
+            return False
+        return task.ordered
 
     def finish(self) -> None:
         """Feeds what had to wait, runs punctuators, commits, and tells the driver."""
+        self.commit_work()
+        self._tell()
+
+    def commit_work(self) -> None:
         now = int(time.time() * 1000)
         for id, task in self._tasks.items():
             due = task.next_punctuation
@@ -242,7 +266,9 @@ class Lane:
         for work in self._work.values():
             if work.error is not None:
                 self._again(work)
-        self._tell()
+        self._untold |= self._work.keys()
+        self._before_markers |= self._work.keys()
+        self._work = {}
 
     def _work_of(self, id: TaskId) -> _Work | None:
         work = self._work.get(id)
@@ -260,17 +286,20 @@ class Lane:
             if (source, topic, id.partition) in self._ranges
         }
 
-    @staticmethod
-    def _feed(work: _Work, now: int) -> None:
+    def _feed(self, work: _Work, now: int) -> None:
         if not work.fed:
-            if work.task.ordered:
-                work.task.feed_in_order(work.chunks)
-            else:
-                for chunk in work.chunks:
-                    work.task.feed(chunk)
+            self._feed_chunks(work.task, work.chunks)
             work.fed = True
         work.task.all_rows_came()
         work.task.punctuate(now)
+
+    @staticmethod
+    def _feed_chunks(task: HostedTask, chunks: list[Chunk]) -> None:
+        if task.ordered:
+            task.feed_in_order(chunks)
+        else:
+            for chunk in chunks:
+                task.feed(chunk)
 
     def _again(self, work: _Work) -> None:
         """Repeats a task's part until it is committed or hopeless."""
@@ -319,15 +348,57 @@ class Lane:
         self._open(work.id, work.caution)
         self._tasks[work.id].figures = work.task.figures
 
+    # -- real-time mode: within the batch ------------------------------------------------------------------------------
+
+    @property
+    def _real_time(self) -> bool:
+        return self.freight.mode is Mode.REAL_TIME
+
+    @property
+    def commit_interval(self) -> int:
+        """Milliseconds: the shortest that an application of this slot asks for."""
+        return min(cargo.settings.commit_interval for cargo in self._cargoes.values())
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._work)
+
+    def next_punctuation(self) -> int | None:
+        return min((due for task in self._tasks.values() if (due := task.next_punctuation) is not None), default=None)
+
+    def pass_markers(self) -> None:
+        """When nothing came for a while: commits the ends of transactional topics, so that lag is 0."""
+        waiting, self._before_markers = self._before_markers, set()
+        for id in waiting:
+            work = self._work_of(id)
+            if work is not None:
+                work.attempt(work.task.pass_markers)
+        if self._work:
+            self.commit_work()
+            self._before_markers = set()
+
+    def go_on(self) -> bool:
+        """Asks for orders. False: the batch is over, everything was committed and closed."""
+        if not self._ask_orders("orders")["drain"]:
+            return True
+        self.commit_work()
+        self.close_tasks()
+        self._link.ask("closed", run=self.freight.run, slot=self.freight.slot.number)
+        return False
+
+    def tell(self) -> None:
+        if self._untold:
+            self._tell()
+
     # -- orders ------------------------------------------------------------------------------------------------------
 
     def _ask_orders(self, request: str, **fields: Any) -> dict[str, Any]:
         answer = self._link.ask(request, run=self.freight.run, slot=self.freight.slot.number, pid=os.getpid(), **fields)
-        self._groups = {
-            application_id: base64.b64decode(group)
-            for application_id, group in answer["groups"].items()
-            if application_id not in self._stopped
-        }
+        wanted = answer["groups"].keys() - self._stopped
+        if wanted & self._left_alone:
+            # It was not ours for a moment and is again: Spark will not send the rows of that moment a second time.
+            self._link.ask("restart", run=self.freight.run)
+        self._groups = {name: base64.b64decode(answer["groups"][name]) for name in wanted - self._left_alone}
         return answer
 
     def _is_active(self, application_id: str) -> bool:
@@ -416,6 +487,8 @@ class Lane:
             task.close()
             raise
         task.group = self._groups.get(id.application_id, b"")
+        if self._real_time:
+            task.begin_real_time()
         self._tasks[id] = task
 
     def _output(self, cargo: Cargo, id: TaskId) -> Output:
@@ -443,7 +516,8 @@ class Lane:
         return progress
 
     def _tell(self, every: bool = False) -> None:
-        ids = self._tasks if every else [id for id in self._work if id in self._tasks]
+        ids = self._tasks if every else [id for id in self._untold if id in self._tasks]
+        self._untold = set()
         reports: dict[str, dict[str, Any]] = {}
         for id in ids:
             reports.setdefault(id.application_id, {})[self._tasks[id].name] = self._tasks[id].report()

@@ -20,7 +20,7 @@ from caudal.runtime.errors import Interrupted
 from caudal.runtime.record import Headers
 from caudal.runtime.spark.kafka_errors import ProduceError, RecordRefused, is_of_a_record, kafka_error
 from caudal.runtime.spark.link import Link
-from caudal.runtime.spark.settings import Settings
+from caudal.runtime.spark.settings import Mode, Settings
 
 CALL_SECONDS = 15.0
 PATIENCE_SECONDS = 120.0  # how long one call is repeated while the broker is away; the caller starts anew then
@@ -58,7 +58,7 @@ def _config(settings: Settings, **more: Any) -> dict[str, Any]:
     return settings.librdkafka(
         **{
             "client.id": "caudal-streams",
-            "linger.ms": 5,
+            "linger.ms": 1 if settings.mode is Mode.REAL_TIME else 5,
             "batch.size": 1_000_000,
             "batch.num.messages": 50_000,
             "partitioner": "murmur2_random",  # Java's default for records with a key

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 # The columns of the query's rows, in this order.
 COLUMNS = ("source", "topic", "partition", "offset", "timestamp", "key", "value", "headers")
+ECHO = -1  # the source of a row that only pushes the one before it out of Spark
 
 
 class Chunk(NamedTuple):
@@ -50,6 +51,10 @@ def chunks(batch: Any) -> Iterator[Chunk]:
 
     rows = batch.num_rows
     if rows == 0:
+        return
+    if rows == 1:  # real-time mode
+        source, topic, partition = (batch.column(index)[0].as_py() for index in range(3))
+        yield Chunk(source, topic, partition, batch)
         return
     topics = batch.column(1).dictionary_encode()
     names = topics.dictionary.to_pylist()

@@ -194,6 +194,18 @@ def open_session(master: str | None, slots: int, config: dict[str, str] | None =
         return session, True
 
 
+def real_time(session: Any) -> Any:
+    """The same Spark with the settings of real-time mode: rows leave the JVM one by one, and at once."""
+    result = session.newSession()
+    for name, value in {
+        "spark.sql.streaming.realTimeMode.allowlistCheck": "false",  # mapInArrow is not on Spark's list
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+        "spark.sql.execution.pandas.udf.buffer.size": "16",
+    }.items():
+        result.conf.set(name, value)
+    return result
+
+
 def death(session: Any, error: Exception) -> str | None:
     """How Spark's JVM ended, where that is behind an error; None where it lives."""
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
@@ -238,6 +250,7 @@ def _config(master: str) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "caudal-warehouse"),
         "spark.task.maxFailures": str(RETRIES),
         "spark.kafka.consumer.cache.capacity": "1000",  # partitions read per batch without a new consumer for each
+        "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "10",  # real-time mode: how long a row waits for others
     }
     if is_local(master):
         config["spark.driver.bindAddress"] = config["spark.driver.host"] = "127.0.0.1"

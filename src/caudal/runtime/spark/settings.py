@@ -26,7 +26,11 @@ class Guarantee(Enum):
 
 class Mode(Enum):
     MICRO_BATCH = "micro-batch"
-    REAL_TIME = "real-time"  # the third host of the interpreter; not built yet, see lane.py
+    REAL_TIME = "real-time"  # milliseconds instead of throughput: see real_time.py
+
+
+# How long a transaction stays open. In micro-batch mode only a batch that takes longer is committed in parts.
+COMMIT_INTERVAL = {Mode.MICRO_BATCH: 5_000, Mode.REAL_TIME: 100}
 
 
 def default_state_dir() -> str:
@@ -39,6 +43,7 @@ class Settings:
 
     bootstrap: str = "localhost:9092"
     guarantee: Guarantee = Guarantee.EXACTLY_ONCE
+    mode: Mode = Mode.MICRO_BATCH
     state_dir: str = field(default_factory=default_state_dir)
     engine: str = DEFAULT_ENGINE
     handlers: Handlers = field(default_factory=Handlers)
@@ -46,12 +51,16 @@ class Settings:
     replication_factor: int = -1  # of internal topics; -1: the broker's default
     session_timeout: int = 10_000  # how long a dead instance keeps a standby waiting
     transaction_timeout: int = 60_000
-    commit_interval: int = 5_000  # a batch that takes longer is committed in parts
+    commit_interval: int = 0  # 0: as COMMIT_INTERVAL has it for the mode
     max_records_per_batch: int = 500_000
 
     def __post_init__(self) -> None:
         if self.max_records_per_batch < 1:
             raise StreamsError("max_records_per_batch must be at least 1.")
+        if self.commit_interval == 0:
+            object.__setattr__(self, "commit_interval", COMMIT_INTERVAL[self.mode])
+        elif self.commit_interval < 0:
+            raise StreamsError("commit_interval must be at least 1 ms.")
 
     @property
     def exactly_once(self) -> bool:

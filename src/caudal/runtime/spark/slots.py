@@ -49,8 +49,11 @@ def slot_count(cargoes: Sequence[Cargo], threads: int) -> int:
     return max(1, min(threads, sum(len(cargo.tasks()) for cargo in cargoes)))
 
 
-def assign(cargoes: Sequence[Cargo], slots: int) -> list[Slot]:
-    """Deals the tasks out in turn: those of one sub-topology go to different slots as far as there are any."""
+def assign(cargoes: Sequence[Cargo], slots: int, *, ticks: bool = True) -> list[Slot]:
+    """Deals the tasks out in turn: those of one sub-topology go to different slots as far as there are any.
+
+    `ticks`: the slots also read the keeper topics, whose records wake them.
+    """
     result = [Slot(number) for number in range(slots)]
     turn = 0
     for cargo in sorted(cargoes, key=lambda cargo: cargo.application_id):
@@ -59,15 +62,23 @@ def assign(cargoes: Sequence[Cargo], slots: int) -> list[Slot]:
             turn += 1
     by_id = {cargo.application_id: cargo for cargo in cargoes}
     for slot in result:
-        slot.sources = _sources(slot, by_id)
+        slot.sources = _sources(slot, by_id, ticks)
     return [slot for slot in result if slot.tasks]
 
 
-def _sources(slot: Slot, cargoes: Mapping[str, Cargo]) -> list[SourceSpec]:
+def threads_of_real_time(cargoes: Sequence[Cargo], slots: int) -> int:
+    """How many Spark tasks run at once in real-time mode: one for each partition that is read, one for each slot."""
+    assigned = assign(cargoes, slots, ticks=False)
+    partitions = (len(found) for slot in assigned for source in slot.sources for found in source.partitions.values())
+    return sum(partitions) + len(assigned)
+
+
+def _sources(slot: Slot, cargoes: Mapping[str, Cargo], ticks: bool) -> list[SourceSpec]:
     topics: dict[str, dict[str, set[int]]] = {}
     for task in slot.tasks:
         cargo = cargoes[task.application_id]
-        of_application = topics.setdefault(task.application_id, {keeper_topic(task.application_id): {0}})
+        tick_topic: dict[str, set[int]] = {keeper_topic(task.application_id): {0}} if ticks else {}
+        of_application = topics.setdefault(task.application_id, tick_topic)
         for topic in cargo.topics_of(cargo.sub(task.sub), task.partition):
             of_application.setdefault(topic, set()).add(task.partition)
     sources: list[SourceSpec] = []
