@@ -45,7 +45,8 @@ def spark() -> Iterator[Any]:
 
     # py4j says at INFO when a connection ends, also while the interpreter ends and pytest's streams are closed.
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    session, ours = open_session(local_master(4), 4, {"spark.driver.memory": "1g"})
+    # Threads enough for real-time mode, where every partition that is read has one of its own.
+    session, ours = open_session(local_master(256), 4, {"spark.driver.memory": "1g"})
     yield session
     if ours:
         session.stop()

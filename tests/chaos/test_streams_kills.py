@@ -62,6 +62,27 @@ def test_thirty_kills_and_every_order_counts_once(tmp_path: Path) -> None:
         assert play.hits() >= 5, "fewer than 5 kills hit inside a transaction"
 
 
+@pytest.mark.timeout(600)
+def test_four_kills_in_real_time(tmp_path: Path) -> None:
+    with playing(tmp_path, "exactly_once", "real-time") as play:
+        play.kill(["worker", "broker", "driver", "worker"])
+        play.end()
+        play.check_exactly_once()
+        assert play.hits() >= 1, "no kill hit inside a transaction"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_twenty_kills_in_real_time(tmp_path: Path) -> None:
+    with playing(tmp_path, "exactly_once", "real-time") as play:
+        kinds = ["worker"] * 8 + ["broker"] * 7 + ["driver"] * 4 + ["jvm"]
+        play.dice.shuffle(kinds)
+        play.kill(kinds, overlap=0.2)
+        play.end()
+        play.check_exactly_once()
+        assert play.hits() >= 3, "fewer than 3 kills hit inside a transaction"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_at_least_once_loses_nothing(tmp_path: Path) -> None:
@@ -98,10 +119,10 @@ class Kill:
 
 
 @contextmanager
-def playing(folder: Path, guarantee: str) -> Iterator[Play]:
+def playing(folder: Path, guarantee: str, mode: str = "micro-batch") -> Iterator[Play]:
     seed = int(os.environ.get("CAUDAL_CHAOS_SEED") or random.randrange(1 << 32))
     print(f"CAUDAL_CHAOS_SEED={seed}")
-    play = Play(folder, guarantee, seed)
+    play = Play(folder, guarantee, mode, seed)
     try:
         play.begin()
         yield play
@@ -113,10 +134,11 @@ def playing(folder: Path, guarantee: str) -> Iterator[Play]:
 
 
 class Play:
-    def __init__(self, folder: Path, guarantee: str, seed: int) -> None:
+    def __init__(self, folder: Path, guarantee: str, mode: str, seed: int) -> None:
         self.dice = random.Random(seed)
         self.kills: list[Kill] = []
         self.guarantee = guarantee
+        self._mode = mode
         self._folder = folder
         self._orphans: list[psutil.Process] = []
         self._app: Supervised | None = None
@@ -132,7 +154,7 @@ class Play:
         topics.append(NewTopic("customers", PARTITIONS, 1, config={"cleanup.policy": "compact"}))
         for made in admin.create_topics(topics).values():
             made.result()
-        arguments = ["--guarantee", self.guarantee, "-X", f"session.timeout.ms={SESSION_MS}"]
+        arguments = ["--guarantee", self.guarantee, "--mode", self._mode, "-X", f"session.timeout.ms={SESSION_MS}"]
         self._app = Supervised(self.broker.bootstrap, self._folder, *arguments, seconds_per_order=0.003)
         isolation = "read_committed" if self.guarantee == "exactly_once" else "read_uncommitted"
         self.watcher = Watcher(self.broker.bootstrap, isolation)

@@ -26,7 +26,7 @@ log = logging.getLogger("caudal.streams")
 
 ORDERS_SECONDS = 0.25  # how soon a stop, a pause or a new generation of the group is heard of
 TELL_SECONDS = 1.0
-IDLE_SECONDS = 0.5  # without rows for so long, positions move past transaction markers
+IDLE_SECONDS = 0.25  # without rows for so long, positions move past transaction markers
 
 
 def run_batch(lane: Lane, batches: Iterable[Any]) -> None:
