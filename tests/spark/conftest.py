@@ -32,7 +32,7 @@ def broker() -> Iterator[EmbeddedBroker]:
     with embedded_broker(
         transaction_abort_timed_out_transaction_cleanup_interval_ms=500,
         group_min_session_timeout_ms=1000,
-        log_retention_check_interval_ms=10_000,  # what retention takes away must be gone in every run, not in one of ten
+        log_retention_check_interval_ms=10_000,  # what it takes away must be gone in every run, not in one of ten
     ) as started:
         yield started
 

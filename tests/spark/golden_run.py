@@ -265,5 +265,3 @@ def _dealt(entries: Sequence[Any]) -> list[list[Any]]:
 
 def _without_zero(rows: list[Row]) -> list[Row]:
     return [[row[0], row[1], row[2] or 1, *row[3:]] for row in rows]
-
-

@@ -16,6 +16,7 @@ from caudal.runtime.errors import StreamsError
 from caudal.runtime.record import Record
 from caudal.runtime.spark.host import SparkHost
 from caudal.runtime.spark.metrics_page import serve_metrics
+from caudal.runtime.spark.settings import Mode
 from caudal.serde import Long, String
 from caudal.streams import Processor, StreamsBuilder
 from caudal.streams.application import Application, start_all
@@ -26,9 +27,12 @@ from .conftest import Kafka
 Names = Callable[[str], str]
 
 
+MODES = pytest.mark.parametrize("mode", [mode.value for mode in Mode])
+
+
 @pytest.fixture
-def host(spark: Any) -> Iterator[SparkHost]:
-    host = SparkHost(threads=2)
+def host(spark: Any, mode: str) -> Iterator[SparkHost]:
+    host = SparkHost(threads=2, mode=Mode(mode))
     yield host
     host.close()
 
@@ -70,8 +74,9 @@ def named(application_id: str, source: str, table: str, target: str) -> StreamsB
     return builder
 
 
+@MODES
 def test_guarantees_tables_and_punctuators_on_one_host(
-    kafka: Kafka, host: SparkHost, unique: Names, tmp_path: Path
+    kafka: Kafka, host: SparkHost, unique: Names, tmp_path: Path, mode: str
 ) -> None:
     source, table = unique("source"), unique("names")
     targets = {name: unique(name) for name in ("least", "most", "ticks", "named")}
@@ -79,7 +84,7 @@ def test_guarantees_tables_and_punctuators_on_one_host(
     kafka.create(source, metrics_topic, *targets.values())
     kafka.create(table, partitions=3, cleanup_policy="compact")
     kafka.send(table, ("x", "one"), ("y", "two"))
-    shared: dict[str, Any] = {"host": host, "bootstrap": kafka.bootstrap, "state_dir": str(tmp_path)}
+    shared: dict[str, Any] = {"host": host, "mode": mode, "bootstrap": kafka.bootstrap, "state_dir": str(tmp_path)}
     least, most, _, _ = applications = [
         Application(
             counts(targets["least"], source, targets["least"]),
@@ -127,13 +132,18 @@ def test_guarantees_tables_and_punctuators_on_one_host(
     assert {application.state for application in applications} == {"STOPPED"}
 
 
-def test_a_broker_that_goes_and_comes(spark: Any, unique: Names, tmp_path: Path) -> None:
+@MODES
+def test_a_broker_that_goes_and_comes(spark: Any, unique: Names, tmp_path: Path, mode: str) -> None:
     with embedded_broker() as broker:
         kafka = Kafka(broker)
         source, target = unique("source"), unique("target")
         kafka.create(source, target)
         app = Application(
-            counts(unique("away"), source, target), bootstrap=broker.bootstrap, threads=2, state_dir=str(tmp_path)
+            counts(unique("away"), source, target),
+            bootstrap=broker.bootstrap,
+            mode=mode,
+            threads=2,
+            state_dir=str(tmp_path),
         ).start()
         try:
             kafka.send(source, *[(f"k{index % 5}", "x") for index in range(50)])
@@ -156,8 +166,10 @@ def _go_and_come(broker: EmbeddedBroker) -> None:
 
 def test_settings_are_checked() -> None:
     builder = counts("app", "a", "b")
-    with pytest.raises(StreamsError, match="Real-time mode is not built yet"):
-        Application(builder, mode="real-time")
+    with pytest.raises(StreamsError, match="mode takes 'micro-batch', 'real-time', not 'slow'"):
+        Application(builder, mode="slow")
+    with pytest.raises(StreamsError, match="commit_interval must be at least 1 ms"):
+        Application(builder, commit_interval=-1)
     with pytest.raises(StreamsError, match="guarantee takes 'exactly_once', 'at_least_once', 'at_most_once', not 'x'"):
         Application(builder, guarantee="x")
     with pytest.raises(ValueError, match="none is named"):

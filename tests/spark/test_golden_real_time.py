@@ -29,9 +29,7 @@ def test_a_sample_agrees(spark: Any, broker: EmbeddedBroker, tmp_path_factory: p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]} to {group[-1]}")
-def test_all_agree(
-    spark: Any, broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory, group: range
-) -> None:
+def test_all_agree(spark: Any, broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory, group: range) -> None:
     _perform(group, broker, tmp_path_factory)
 
 

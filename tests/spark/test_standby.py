@@ -123,8 +123,6 @@ def test_the_flags_that_come_later_are_refused(tmp_path: Path, monkeypatch: pyte
     }
     with pytest.raises(UsageError, match="--http comes with interactive queries"):
         run._run(builder, **{**given, "http": 7070})
-    with pytest.raises(UsageError, match="--mode real-time is not built yet"):
-        run._run(builder, **{**given, "mode": "real-time"})
     with pytest.raises(CliError, match="no broker at localhost:1"):
         run._run(builder, **given)
     empty = tmp_path / "empty.py"

@@ -66,7 +66,6 @@ def test_no_such_file(caudal: Caudal, tmp_path: Path) -> None:
         (["--guarantee", "twice"], "guarantee takes 'exactly_once', 'at_least_once', 'at_most_once', not 'twice'"),
         (["--on-bad-record", "panic"], "A handler takes 'fail', 'skip', 'dead letter', not 'panic'"),
         (["--on-bad-record", "dead-letter"], "none is named: set dead_letter_topic"),
-        (["--mode", "real-time"], "--mode real-time is not built yet"),
         (["--mode", "slow"], "mode takes 'micro-batch', 'real-time', not 'slow'"),
         (["-X", "nonsense=1"], 'No such configuration property: "nonsense"'),
         (["-X", "nonsense"], "-X takes NAME=VALUE, not 'nonsense'"),
