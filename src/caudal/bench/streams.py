@@ -4,7 +4,7 @@ How a run goes: one Caudal broker for all; in each round the cases in a shuffled
 one after the other, again shuffled. Engines that are not measured are paused. Topics and state are deleted after each.
 A case that fails on an engine is reported and does not end the run. An engine whose result is wrong has failed.
 
-It leaves out Apache Kafka as the broker, several machines, and Spark's real-time mode.
+It leaves out Apache Kafka as the broker and several machines.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from caudal.bench.streams_results import StreamsResults
 DEFAULT_ROUNDS = 3
 QUICK_RECORDS = 2_000
 QUICK_SCALE = 0.1
+REAL_TIME = "real-time-"  # how the names of its cases begin
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class Options:
     records: int = FULL_RECORDS
     only: Sequence[str] = ()
     engines: Sequence[str] = ()
+    real_time: bool = False
     quick: bool = False
     json: bool = False
     markdown: Path | None = None
@@ -52,8 +54,10 @@ class Options:
     seed: int | None = None
 
 
-def chosen_cases(only: Sequence[str]) -> list[StreamsCase]:
-    """Those whose name begins with one of `only`, or is it where one has exactly that name; all when none is given."""
+def chosen_cases(only: Sequence[str], real_time: bool = False) -> list[StreamsCase]:
+    """Those whose name begins with one of `only`, or is it where one has exactly that name; where none is given, those
+    of real-time mode or all others.
+    """
     cases = list(all_cases())
     names = {case.name for case in cases}
     for wanted in only:
@@ -61,7 +65,9 @@ def chosen_cases(only: Sequence[str]) -> list[StreamsCase]:
             raise BenchError(f"There is no case {wanted!r}; there are: {', '.join(case.name for case in cases)}.")
 
     def is_chosen(case: StreamsCase) -> bool:
-        return not only or any(
+        if not only:
+            return case.name.startswith(REAL_TIME) is real_time
+        return any(
             case.name == wanted if wanted in names else case.name.startswith(wanted) for wanted in only
         )
 
@@ -168,7 +174,7 @@ def run(options: Options, console: Console | None = None) -> StreamsResults:
     if unknown := [key for key in options.engines if key not in ENGINES]:
         raise BenchError(f"There is no engine {unknown[0]!r}; there are: {', '.join(ENGINES)}.")
     console = console or (Console() if sys.stdout.isatty() else Console(width=170))
-    cases = chosen_cases(options.only)
+    cases = chosen_cases(options.only, options.real_time)
     begin = time.monotonic()
     if options.data is not None:
         options.data.mkdir(parents=True, exist_ok=True)
@@ -191,20 +197,24 @@ def run(options: Options, console: Console | None = None) -> StreamsResults:
             if options.quick
             else f"{minutes:.1f} minutes, {options.records:,} records."
         )
-    plot = options.plot or (options.markdown.with_name("benchmarks-streams.svg") if options.markdown else None)
+    plot = options.plot
+    if plot is None and options.markdown is not None and not options.real_time:
+        plot = options.markdown.with_name("benchmarks-streams.svg")
     if plot is not None:
         plot.write_text(streams_plot.svg(results))
     if options.markdown is not None:
         text = streams_report.markdown(
             results, command_line(options), minutes, options.records, plot.name if plot else None
         )
-        streams_report.write_markdown(options.markdown, text)
+        section = "caudal bench streams --real-time" if options.real_time else "caudal bench streams"
+        streams_report.write_markdown(options.markdown, text, section)
     return results
 
 
 def command_line(options: Options) -> str:
     """The command that repeats this run, without folders."""
     words = ["caudal", "bench", "streams"]
+    words += ["--real-time"] if options.real_time else []
     words += ["--quick"] if options.quick else ["--rounds", str(options.rounds), "--records", str(options.records)]
     for flag, chosen in (("--only", options.only), ("--engine", options.engines)):
         for name in chosen:
@@ -224,6 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--records", type=int, default=FULL_RECORDS, help="records of a throughput case (default: %(default)s)")
     add("--only", action="append", default=[], metavar="CASE", help="only the cases whose name begins so; repeatable")
     add("--engine", action="append", default=[], dest="engines", metavar="ENGINE", help="only these; repeatable")
+    add("--real-time", action="store_true", help="the cases of real-time mode instead of the others")
     add("--quick", action="store_true", help="a smoke run: every case once and tiny; its figures mean nothing")
     add("--json", action="store_true", help="print JSON instead of the tables")
     add("--markdown", type=Path, metavar="FILE", help="rewrite the generated part of this page, its plot beside it")

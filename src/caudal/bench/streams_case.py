@@ -67,7 +67,7 @@ class StreamsSession:
 
     # -- topics and records --------------------------------------------------------------------------------------------
 
-    def job(self, engine: Engine, topology: str, guarantee: str = "at_least_once") -> Job:
+    def job(self, engine: Engine, topology: str, guarantee: str = "at_least_once", **more: Any) -> Job:
         """A new application with topics of its own."""
         name = f"bench-{next(self._numbers)}"
         job = Job(
@@ -81,6 +81,8 @@ class StreamsSession:
             guarantee=guarantee,
             emit=engine.emit,
             threads=THREADS,
+            mode=engine.mode,
+            **more,
         )
         topics = [NewTopic(topic, PARTITIONS, 1) for topic in (job.input, job.output)]
         if topology == "join":

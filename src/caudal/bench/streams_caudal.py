@@ -11,28 +11,33 @@ from typing import Any
 
 from caudal.bench import streams_topologies
 from caudal.bench.streams_job import PATIENT, job_of, serve
+from caudal.runtime.spark.host import SparkHost
 from caudal.runtime.spark.session import open_session
+from caudal.runtime.spark.settings import Mode
 from caudal.streams.application import Application
 
-THREADS = 2
+SPARK_THREADS = 32  # enough for real-time mode, where each partition that is read has its own
 SESSION_TIMEOUT_MS = 120_000  # the bench stops the process while it fills the input: nobody may take over meanwhile
 
 
 class Engine:
     def __init__(self) -> None:
         begin = time.perf_counter()
-        self.session, _ = open_session(None, THREADS, PATIENT)
+        self.session, _ = open_session(None, SPARK_THREADS, PATIENT)
         self.seconds = time.perf_counter() - begin
         self.application: Application | None = None
+        self.host: SparkHost | None = None
 
     def begin(self, command: Mapping[str, Any]) -> dict[str, Any]:
         job = job_of(command)
         begin = time.perf_counter()
+        self.host = SparkHost(threads=job.threads, mode=Mode(job.mode), batch_duration=job.batch_duration)
         self.application = Application(
             streams_topologies.builder_of(job),
+            host=self.host,
             bootstrap=job.bootstrap,
             guarantee=job.guarantee,
-            threads=job.threads,
+            mode=job.mode,
             state_dir=job.state,
             session_timeout=SESSION_TIMEOUT_MS,
             replication_factor=1,
@@ -48,7 +53,9 @@ class Engine:
 
     def end(self, _command: Mapping[str, Any]) -> None:
         assert self.application is not None
+        assert self.host is not None
         self.application.stop()
+        self.host.close()
         self.application.raise_failure()
 
 

@@ -113,6 +113,7 @@ class Engine(ABC):
     title: ClassVar[str]
     form: ClassVar[str] = "long"  # how its counts and sums are written
     emit: ClassVar[str] = "updates"
+    mode: ClassVar[str] = "micro-batch"
     shares: ClassVar[str] = ""  # the engine whose program this one uses
 
     def __init__(self, folder: Path, programs: list[Program] | None = None) -> None:
@@ -196,6 +197,13 @@ class Caudal(Engine):
         self.programs[0].ask({"do": "processed"})
 
 
+class CaudalRealTime(Caudal):
+    key = "caudal-real-time"
+    title = "Caudal, real time"
+    mode = "real-time"
+    shares = "caudal"
+
+
 class PySpark(Engine):
     key = "pyspark"
     title = "PySpark"
@@ -253,6 +261,15 @@ class KafkaStreamsDefaults(KafkaStreams):
     shares = "kafka-streams"
 
 
+class KafkaStreamsTuned(KafkaStreams):
+    """For latency: no cache, and its producers send at once."""
+
+    key = "kafka-streams-tuned"
+    title = f"Kafka Streams {STREAMS_VERSION}, tuned"
+    emit = "at once"
+    shares = "kafka-streams"
+
+
 class Quix(Engine):
     key = "quix"
     title = f"Quix Streams {QUIX_VERSION}"
@@ -283,7 +300,17 @@ class Quix(Engine):
 
 
 ENGINES: dict[str, type[Engine]] = {
-    engine.key: engine for engine in (Caudal, PySpark, NativePySpark, KafkaStreams, KafkaStreamsDefaults, Quix)
+    engine.key: engine
+    for engine in (
+        Caudal,
+        CaudalRealTime,
+        PySpark,
+        NativePySpark,
+        KafkaStreams,
+        KafkaStreamsDefaults,
+        KafkaStreamsTuned,
+        Quix,
+    )
 }
 
 
@@ -310,7 +337,7 @@ def quix_python() -> Path:
 
 def missing(engine: str) -> str | None:
     """Why an engine cannot run here, in a few words; None where it can."""
-    if engine in ("caudal", "pyspark", "pyspark-native") and importlib.util.find_spec("pyspark") is None:
+    if engine.startswith(("caudal", "pyspark")) and importlib.util.find_spec("pyspark") is None:
         return "PySpark is not installed"
     try:
         if engine != "quix":

@@ -16,7 +16,7 @@ from typing import Any
 WINDOW_MS = 60_000
 # The bench stops an engine for minutes while the others run: Spark must not take that for the death of its executor.
 PATIENT = {"spark.network.timeout": "1h"}
-TOPOLOGIES = ("map", "count", "sum", "join")
+TOPOLOGIES = ("map", "count", "regroup", "sum", "join")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,10 @@ class Job:
     table: str
     state: str
     guarantee: str = "at_least_once"
-    emit: str = "updates"  # or "defaults": what the engine does by itself, such as Kafka Streams' cache
+    # "defaults": what the engine does by itself, such as Kafka Streams' cache; "at once": and no producer lingers.
+    emit: str = "updates"
+    mode: str = "micro-batch"  # Caudal's
+    batch_duration: str = "10 minutes"  # of Spark's batches in real-time mode
     threads: int = 2
     window: int = WINDOW_MS
 

@@ -14,10 +14,12 @@ from caudal.bench.streams_results import StreamsResults
 WIDTH, LABEL, BAR, GAP, HEAD = 860, 250, 18, 6, 30
 COLOURS = {
     "caudal": "#1f77b4",
+    "caudal-real-time": "#17becf",
     "pyspark": "#e6862a",
     "pyspark-native": "#f2b880",
     "kafka-streams": "#5a5a5a",
     "kafka-streams-defaults": "#a0a0a0",
+    "kafka-streams-tuned": "#c8c8c8",
     "quix": "#8a5fb0",
 }
 

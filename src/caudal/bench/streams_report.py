@@ -19,11 +19,10 @@ from caudal.bench.streams_case import PARTITIONS, THREADS, Comparison
 from caudal.bench.streams_engines import ENGINES, QUIX_VERSION, STREAMS_VERSION
 from caudal.bench.streams_results import StreamsResults
 
-BEGIN = "<!-- caudal bench streams: begin (generated, do not edit) -->"
-END = "<!-- caudal bench streams: end -->"
-HEADING = "## Streams"
+# Each section of the page is written between two marks that name its command.
+HEADINGS = {"caudal bench streams": "## Streams", "caudal bench streams --real-time": "## Streams in real time"}
 COLUMNS = ("figure", "Caudal", "beside", "", "ratio", "spread", "target", "")
-UNITS = {"rate": "rec/s", "p50": "ms", "p99": "ms", "max": "ms"}
+UNITS = {"rate": "rec/s", "p50": "ms", "p99": "ms", "max": "ms", "idle": "% of a core"}
 NOTE = (
     f"{PARTITIONS} partitions, {THREADS} threads (Quix Streams: {THREADS} processes). An application runs and has "
     "warmed up, is stopped while its input is filled, and the clock runs from when it goes on until all is through; "
@@ -122,11 +121,12 @@ def markdown(results: StreamsResults, command: str, minutes: float, records: int
     return "\n".join(parts)
 
 
-def write_markdown(path: Path, text: str) -> None:
-    """Replaces what stands between this bench's markers; adds them at the end when they are missing."""
+def write_markdown(path: Path, text: str, section: str = "caudal bench streams") -> None:
+    """Replaces what stands between this section's marks; adds them at the end when they are missing."""
+    begin, end = f"<!-- {section}: begin (generated, do not edit) -->", f"<!-- {section}: end -->"
     page = path.read_text() if path.exists() else report.FRAME
-    if BEGIN not in page or END not in page:
-        page = f"{page.rstrip()}\n\n{HEADING}\n\n{BEGIN}\n{END}\n"
-    before, rest = page.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    path.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{after}")
+    if begin not in page or end not in page:
+        page = f"{page.rstrip()}\n\n{HEADINGS[section]}\n\n{begin}\n{end}\n"
+    before, rest = page.split(begin, 1)
+    after = rest.split(end, 1)[1]
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}")

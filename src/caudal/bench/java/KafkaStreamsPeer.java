@@ -71,7 +71,8 @@ public final class KafkaStreamsPeer {
     }
 
     private void begin(JsonNode job) {
-        boolean everyUpdate = job.get("emit").asText().equals("updates");
+        String emit = job.get("emit").asText();
+        boolean everyUpdate = !emit.equals("defaults");
         Properties settings = new Properties();
         settings.put(StreamsConfig.APPLICATION_ID_CONFIG, job.get("application").asText());
         settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, job.get("bootstrap").asText());
@@ -79,6 +80,9 @@ public final class KafkaStreamsPeer {
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, job.get("threads").asInt());
         if (everyUpdate) {
             settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
+        }
+        if (emit.equals("at once")) {
+            settings.put(StreamsConfig.producerPrefix("linger.ms"), 0);
         }
         if (job.get("guarantee").asText().equals("exactly_once")) {
             settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
@@ -106,6 +110,12 @@ public final class KafkaStreamsPeer {
                 .mapValues(KafkaStreamsPeer::rewritten)
                 .to(output, Produced.with(BYTES, JSON));
             case "count" -> counted(builder.stream(input, Consumed.with(TEXT, BYTES)), counter)
+                .groupByKey(Grouped.with(TEXT, BYTES))
+                .count(Materialized.with(TEXT, LONG))
+                .toStream()
+                .to(output, Produced.with(TEXT, LONG));
+            case "regroup" -> counted(builder.stream(input, Consumed.with(TEXT, BYTES)), counter)
+                .selectKey((key, value) -> key)
                 .groupByKey(Grouped.with(TEXT, BYTES))
                 .count(Materialized.with(TEXT, LONG))
                 .toStream()

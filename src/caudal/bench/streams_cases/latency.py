@@ -8,11 +8,13 @@ from caudal.bench.case import Figure, Target, Values, ratio_at_most
 from caudal.bench.streams_case import Comparison, StreamsSession, streams_case
 from caudal.bench.streams_engines import Engine
 
-DEFAULTS = "kafka-streams-defaults"
+CAUDAL, DEFAULTS = "caudal", "kafka-streams-defaults"
 SECONDS, WARM_UP = 20.0, 5.0
 
 
-def comparisons(case: str, title: str, p50: Sequence[Target], peers: Sequence[str]) -> list[Comparison]:
+def comparisons(
+    case: str, title: str, p50: Sequence[Target], peers: Sequence[str], own: str = CAUDAL
+) -> list[Comparison]:
     figures = {
         "p50": Figure(f"{title}: p50", "ms", False, tuple(p50)),
         "p99": Figure(f"{title}: p99", "ms", False),
@@ -21,7 +23,7 @@ def comparisons(case: str, title: str, p50: Sequence[Target], peers: Sequence[st
     return [
         Comparison(
             Figure(figure.title, figure.unit, False, figure.targets if peer == DEFAULTS else ()),
-            (case, "caudal", key),
+            (case, own, key),
             (case, peer, key),
         )
         for peer in peers
