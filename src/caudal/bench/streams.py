@@ -67,9 +67,7 @@ def chosen_cases(only: Sequence[str], real_time: bool = False) -> list[StreamsCa
     def is_chosen(case: StreamsCase) -> bool:
         if not only:
             return case.name.startswith(REAL_TIME) is real_time
-        return any(
-            case.name == wanted if wanted in names else case.name.startswith(wanted) for wanted in only
-        )
+        return any(case.name == wanted if wanted in names else case.name.startswith(wanted) for wanted in only)
 
     return [case for case in cases if is_chosen(case)]
 

@@ -53,6 +53,8 @@ class Application:
         dead_letter_topic: str | None = None,
         max_records_per_batch: int = 500_000,
         commit_interval: int | None = None,
+        deadline: str | None = None,
+        late_topic: str | None = None,
         session_timeout: int = 10_000,
         transaction_timeout: int = 60_000,
         replication_factor: int = -1,
@@ -66,13 +68,18 @@ class Application:
         `spark_config` takes Spark's own; `py_files` are modules and archives to send to the workers.
 
         `commit_interval` (ms) is how often real-time mode commits (100), and what splits a long micro-batch (5000).
+        `deadline` is how old a record may be when its results are there: "near 2 seconds", "soft 200 ms" (late ones
+        are counted), "hard 50 ms" (a late record goes to `late_topic`, or stops the application).
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
+        from caudal.runtime.spark.deadline import Deadline
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
         from caudal.runtime.stores.engines import DEFAULT_ENGINE
 
+        if late_topic is not None and deadline is None:
+            raise StreamsError("late_topic needs a hard deadline, and none is given.")
         if threads is not None and threads < 1:
             raise StreamsError("threads must be at least 1.")
         handlers = Handlers(
@@ -94,6 +101,7 @@ class Application:
             transaction_timeout=transaction_timeout,
             max_records_per_batch=max_records_per_batch,
             commit_interval=commit_interval or 0,
+            deadline=Deadline.parse(deadline, late_topic) if deadline is not None else None,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
         self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)

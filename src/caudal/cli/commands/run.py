@@ -60,6 +60,13 @@ CommitInterval = Annotated[
     int | None,
     typer.Option("--commit-interval", min=1, metavar="MS", help="How often real-time mode commits (100)."),
 ]
+DeadlineFlag = Annotated[
+    str | None,
+    typer.Option("--deadline", metavar="CLASS TIME", help="'near 2 s', 'soft 200 ms' or 'hard 50 ms'."),
+]
+LateTopic = Annotated[
+    str | None, typer.Option("--late-topic", metavar="TOPIC", help="Where records go that miss a hard deadline.")
+]
 MetricsTopic = Annotated[
     str | None, typer.Option("--metrics-topic", metavar="TOPIC", help="Write the metrics there every 10 seconds.")
 ]
@@ -91,6 +98,8 @@ def run(
     dead_letter_topic: DeadLetters = None,
     max_records_per_batch: MaxRecords = 500_000,
     commit_interval: CommitInterval = None,
+    deadline: DeadlineFlag = None,
+    late_topic: LateTopic = None,
     metrics_topic: MetricsTopic = None,
     metrics_port: MetricsPort = None,
     properties: ClientProperties = None,

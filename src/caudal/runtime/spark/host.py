@@ -375,10 +375,9 @@ class SparkHost:
                 last_tick = time.monotonic()
                 self._tick_slots(run)
             time.sleep(0.02)
-        if run.query.isActive:
-            if run.closed != everybody:
-                log.warning("some tasks did not finish in %.0f s; their transactions are aborted", DRAIN_SECONDS)
-            run.query.stop()
+        if run.query.isActive and run.closed != everybody:
+            log.warning("some tasks did not finish in %.0f s; their transactions are aborted", DRAIN_SECONDS)
+        run.query.stop()  # of several queries also those that are left when one has ended by itself
         self._end(run)
 
     def _end(self, run: _Run) -> None:

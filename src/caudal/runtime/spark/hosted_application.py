@@ -31,6 +31,7 @@ log = logging.getLogger("caudal.streams")
 STANDBY_SECONDS = 1.5  # a member of the group that got nothing for so long stands by
 PURGE_SECONDS = 30.0
 METRICS_SECONDS = 10.0
+LATENESS_SECONDS = 30.0  # between two remarks on missed deadlines
 
 
 class State(Enum):
@@ -53,7 +54,7 @@ class HostedApplication:
         self.id = topology.application_id
         self.settings = settings
         self.topology = topology
-        self.metrics = ApplicationMetrics(self.id)
+        self.metrics = ApplicationMetrics(self.id, settings.deadline)
         self.state = State.CREATED
         self.failure: str | None = None
         self.wanted = True  # False: being stopped
@@ -68,6 +69,7 @@ class HostedApplication:
         self._last_purge = time.monotonic()
         self._last_metrics = time.monotonic()
         self._said: dict[tuple[str, str], float] = {}
+        self._told_late, self._told_late_at = 0, 0.0
         self.topics = ClusterTopics(topology, settings)
         self.cargo: Cargo
         self.parcel: bytes  # the cargo for the workers
@@ -195,6 +197,7 @@ class HostedApplication:
                 return
         if self.state is not State.RUNNING:
             return
+        self._tell_of_lateness()
         try:
             places = offsets.source_places(self.cargo)
             self.metrics.lag(offsets.ends(self.topics.admin, places, OffsetSpec.latest()))
@@ -226,6 +229,16 @@ class HostedApplication:
                     future.result(15)
                 except KafkaException as error:
                     log.debug("'%s' cannot purge: %s", self.id, error)
+
+    def _tell_of_lateness(self) -> None:
+        """A near deadline is told of, once in a while; a soft one too, with its count."""
+        deadline = self.metrics.snapshot()["deadline"]
+        if deadline is None or deadline["late"] == self._told_late:
+            return
+        if time.monotonic() - self._told_late_at > LATENESS_SECONDS:
+            more = deadline["late"] - self._told_late
+            self._told_late, self._told_late_at = deadline["late"], time.monotonic()
+            log.warning("'%s': %d results missed the %s", self.id, more, self.settings.deadline)
 
     def publish_metrics(self) -> None:
         """The snapshot as one JSON record, keyed by application."""

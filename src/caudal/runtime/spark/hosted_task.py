@@ -25,6 +25,7 @@ from caudal.runtime.errors import Interrupted, OnError, RecordError, StreamsErro
 from caudal.runtime.ordering import in_task_order
 from caudal.runtime.record import Headers
 from caudal.runtime.spark.caution import Caution
+from caudal.runtime.spark.deadline import Punctuality
 from caudal.runtime.spark.kafka_errors import ProduceError, RecordRefused, is_of_a_record, kafka_error
 from caudal.runtime.spark.outputs import Output, PlainOutput
 from caudal.runtime.spark.restore import Progress, StateRestore
@@ -89,6 +90,8 @@ class HostedTask:
         self._began = 0.0
         self._fed = 0
         self._caution = caution
+        deadline = cargo.settings.deadline
+        self._punctuality = None if deadline is None else Punctuality(deadline)
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -211,7 +214,7 @@ class HostedTask:
         if skip:
             offsets, keys, values, timestamps = offsets[skip:], keys[skip:], values[skip:], timestamps[skip:]
             headers = headers and headers[skip:]
-        process = self._task.process
+        process = self._process()
         if headers is None:
             for offset, timestamp, key, value in zip(offsets, timestamps, keys, values, strict=True):
                 process(topic, offset, timestamp, key, value)
@@ -221,6 +224,8 @@ class HostedTask:
         self._next[topic] = offsets[-1] + 1
         self._fed += len(offsets)
         self.figures.saw(len(offsets), timestamps[0], timestamps[-1])
+        if self._punctuality is not None and not self._punctuality.deadline.is_hard:
+            self._punctuality.timestamps += timestamps
         self._output.serve()
 
     def feed_in_order(self, chunks: list[Chunk]) -> None:
@@ -239,13 +244,15 @@ class HostedTask:
                 rows: list[_Row] = list(zip(*columns, strict=True))
                 by_topic.setdefault((chunk.topic, self.partition), []).append(rows[skip:])
                 self.figures.saw(count, rows[skip][0], rows[-1][0])
+                if self._punctuality is not None and not self._punctuality.deadline.is_hard:
+                    self._punctuality.timestamps += [row[0] for row in rows[skip:]]
         if self.at_most_once:
             self._commit_first()
         task = self._task
         age: Callable[[Any], int] = itemgetter(0)
         if task.has_extractors:
             age = lambda row: task.timestamp_of(row[1], row[0], row[3], row[4])  # noqa: E731
-        process, reached, since = task.process, self._next, 0
+        process, reached, since = self._process(), self._next, 0
         flat = {place: _flatten(parts) for place, parts in by_topic.items()}
         for _, (timestamp, topic, offset, key, value, headers) in in_task_order(flat, age):
             process(topic, offset, timestamp, key, value, headers)
@@ -261,6 +268,43 @@ class HostedTask:
                     self._commit_with_caution(self._caution)
                 reached = self._next
         self._fed += since
+
+    def _process(self) -> Callable[..., None]:
+        """What takes a record: the interpreter, with a look at the clock before it where the deadline is hard."""
+        assert self._task is not None
+        task, punctuality = self._task, self._punctuality
+        if punctuality is None or not punctuality.deadline.is_hard:
+            return task.process
+        deadline = punctuality.deadline
+
+        def process(
+            topic: str, offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+        ) -> None:
+            late = punctuality.age(timestamp)
+            if not late:
+                punctuality.timestamps.append(timestamp)
+                task.process(topic, offset, timestamp, key, value, headers)
+            elif deadline.late_topic is not None:
+                punctuality.diverted += 1
+                reason = (("caudal.late.ms", str(late).encode()), ("caudal.late.topic", topic.encode()))
+                self._output.emit(deadline.late_topic, None, key, value, timestamp, (*headers, *reason))
+            else:
+                raise StreamsError(
+                    f"The record at offset {offset} of topic '{topic}', partition {self.partition}, missed the "
+                    f"{deadline} by {late} ms; it was not processed."
+                )
+
+        return process
+
+    def _judge(self) -> None:
+        """After a commit."""
+        if self._punctuality is not None:
+            late, deadline = self._punctuality.committed(), self._punctuality.deadline
+            if late and deadline.is_hard and deadline.late_topic is None:
+                raise StreamsError(
+                    f"Task {self.name} of '{self.cargo.application_id}' missed its {deadline} by {late} ms: results "
+                    "were committed, but too late."
+                )
 
     def _arrive(self, topic: str, offsets: list[int]) -> int:
         """Checks the rows against the position and moves it; says how many rows are to be skipped."""
@@ -420,6 +464,7 @@ class HostedTask:
         self._task.dropped.clear()  # what a rolled-back batch drops is not counted
         self.figures.committed(self._fed, self._output.emitted, time.monotonic() - began)
         self._fed = 0
+        self._judge()
 
     def _explain(self, error: KafkaException) -> None:
         """What fails to be committed after one row is this row's fault; results were tried before, so it is state."""
@@ -464,6 +509,8 @@ class HostedTask:
             task.close()
         self._live = False
         self._fed = 0
+        if self._punctuality is not None:
+            self._punctuality.forget()
         self._output.abort()
         self._state.rollback()
         self._build()
@@ -499,6 +546,8 @@ class HostedTask:
             "stream_time": self._task.stream_time if self._task is not None else -1,
             "next_punctuation": self.next_punctuation,
             "dropped": dict(figures.dropped),
+            "in_time": self._punctuality.met if self._punctuality is not None else 0,
+            "late": self._punctuality.missed if self._punctuality is not None else 0,
         }
         figures.latency_ms = []
         return result

@@ -382,6 +382,7 @@ class Lane:
         if not self._ask_orders("orders")["drain"]:
             return True
         self.commit_work()
+        self.tell()
         self.close_tasks()
         self._link.ask("closed", run=self.freight.run, slot=self.freight.slot.number)
         return False

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from caudal.runtime.spark.deadline import Deadline
+
 RECENT = 2048
-_SUMS = ("records", "emitted", "commits", "restored")
+_SUMS = ("records", "emitted", "commits", "restored", "in_time", "late")
 
 
 @dataclass(slots=True)
@@ -34,8 +36,9 @@ class TaskView:
 class ApplicationMetrics:
     """Of one application. Any thread may write and read."""
 
-    def __init__(self, application_id: str) -> None:
+    def __init__(self, application_id: str, deadline: Deadline | None = None) -> None:
         self.application_id = application_id
+        self._deadline = deadline
         self._lock = threading.Lock()
         self._tasks: dict[str, TaskView] = {}
         self._before: dict[str, dict[str, int]] = {}  # sums of workers that are gone, by task
@@ -157,10 +160,17 @@ class ApplicationMetrics:
                 "lag": sum(self._lag.values()),
                 "lag_by_partition": {f"{topic}-{number}": lag for (topic, number), lag in sorted(self._lag.items())},
                 "latency_ms": _quantiles(latency),
+                "deadline": self._punctuality(),
                 "batch_seconds": _quantiles(batches),
                 "restoring": {f"{task} {store}": list(at) for (task, store), at in self._restoring.items()},
                 "last_trouble": self.last_trouble,
             }
+
+    def _punctuality(self) -> dict[str, Any] | None:
+        if self._deadline is None:
+            return None
+        counts = {"in_time": self._sum("in_time"), "late": self._sum("late")}
+        return {"class": self._deadline.strictness.value, "limit_ms": self._deadline.limit, **counts}
 
     def prometheus(self, state: str) -> str:
         """The text that Prometheus scrapes."""
@@ -183,6 +193,11 @@ class ApplicationMetrics:
         family("state_bytes", "gauge", "Size of the local state.", [("", snapshot["state_bytes"])])
         dropped = [(f',reason="{_escaped(why)}"', count) for why, count in sorted(snapshot["dropped"].items())]
         family("dropped_records_total", "counter", "Records dropped, by reason.", dropped)
+        if (deadline := snapshot["deadline"]) is not None:
+            kind = f',class="{deadline["class"]}"'
+            rows = [(f'{kind},result="{name}"', deadline[name]) for name in ("in_time", "late")]
+            family("deadline_records_total", "counter", "Records by whether their deadline was met.", rows)
+            family("deadline_seconds", "gauge", "The deadline.", [(kind, deadline["limit_ms"] / 1000)])
         lags = []
         for place, lag in snapshot["lag_by_partition"].items():
             topic, _, number = place.rpartition("-")

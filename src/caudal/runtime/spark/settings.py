@@ -15,6 +15,7 @@ from typing import Any
 
 from caudal.plan.topology import SubTopology, Topology
 from caudal.runtime.errors import Handlers, StreamsError
+from caudal.runtime.spark.deadline import Deadline
 from caudal.runtime.stores.engines import DEFAULT_ENGINE
 
 
@@ -47,6 +48,7 @@ class Settings:
     state_dir: str = field(default_factory=default_state_dir)
     engine: str = DEFAULT_ENGINE
     handlers: Handlers = field(default_factory=Handlers)
+    deadline: Deadline | None = None
     client: tuple[tuple[str, str], ...] = ()  # librdkafka properties of every client, such as security.protocol
     replication_factor: int = -1  # of internal topics; -1: the broker's default
     session_timeout: int = 10_000  # how long a dead instance keeps a standby waiting
