@@ -18,12 +18,13 @@ import psutil
 
 SOURCE = Path(__file__).parents[2] / "src"
 START_SECONDS = 150.0
-CORES = 1
 
 
 class StandaloneCluster:
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 1) -> None:
+        """`cores` of each worker: how many tasks of Spark it takes at once."""
         self._folder = folder
+        self._cores = cores
         self._count = workers
         self.workers: dict[int, psutil.Popen] = {}
         self._master: psutil.Popen | None = None
@@ -46,7 +47,7 @@ class StandaloneCluster:
 
     def start_worker(self, number: int) -> None:
         worker = ["org.apache.spark.deploy.worker.Worker", "--host", f"127.0.0.{number}", "--webui-port", "0"]
-        worker += ["--cores", str(CORES), "--memory", "600m", "--work-dir", str(self.work(number)), self.url]
+        worker += ["--cores", str(self._cores), "--memory", "600m", "--work-dir", str(self.work(number)), self.url]
         self.workers[number] = self._start(f"worker{number}", worker)
 
     def work(self, number: int) -> Path:

@@ -68,6 +68,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
         yield started
 
 
+@pytest.fixture(scope="module")
+def wide_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    """Each of its workers has room for an application in real-time mode."""
+    with StandaloneCluster(tmp_path_factory.mktemp("wide"), cores=6) as started:
+        yield started
+
+
 Run = Callable[..., "Program"]
 
 
@@ -196,9 +203,13 @@ def split(line):
 
 
 @pytest.mark.slow
-def test_workers_may_die_and_have_nothing_but_caudal(cluster: StandaloneCluster, run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mode", "on"), [("micro-batch", "cluster"), ("real-time", "wide_cluster")])
+def test_workers_may_die_and_have_nothing_but_caudal(
+    request: pytest.FixtureRequest, run: Run, tmp_path: Path, mode: str, on: str
+) -> None:
     """Worker 1 is killed with its executor: worker 2 does all. It comes back, empty; worker 2 is killed: the state is
     rebuilt on worker 1. The program's modules are on no path of the workers."""
+    cluster: StandaloneCluster = request.getfixturevalue(on)
     program, elsewhere = tmp_path / "program", tmp_path / "elsewhere"
     program.mkdir()
     elsewhere.mkdir()
@@ -212,7 +223,7 @@ def test_workers_may_die_and_have_nothing_but_caudal(cluster: StandaloneCluster,
     with caudal(tmp_path) as kafka:
         kafka.create("lines", "counts")
         send(0, 100)
-        flags = ["--master", cluster.url, *SMALL, "--state-dir", "state"]
+        flags = ["--master", cluster.url, *SMALL, "--state-dir", "state", "--mode", mode]
         app = run(program / "app.py", kafka, *flags, "--py-files", str(elsewhere / "marks.py"))
         app.until(lambda: kafka.table("counts"), words(lines(0, 100)))
 

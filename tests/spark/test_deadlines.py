@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_near_soft_and_hard(spark: Any, kafka: Kafka, unique: Names, tmp_path: P
         for name in ("near", "soft"):
             assert [message.value() for message in kafka.read(targets[name], 3)] == [b"v0", b"v1", b"v2"]
             wanted = {"class": name, "limit_ms": 60_000, "in_time": 2, "late": 1}
-            kafka.until(lambda name=name: applications[name].metrics()["deadline"], wanted, 20)
+            kafka.until(partial(_punctuality, applications[name]), wanted, 20)
 
         assert [message.value() for message in kafka.read(targets["divert"], 2)] == [b"v0", b"v2"]
         (late,) = kafka.read(late_topic, 1)
@@ -59,7 +60,7 @@ def test_near_soft_and_hard(spark: Any, kafka: Kafka, unique: Names, tmp_path: P
         headers = dict(late.headers())
         assert headers["caudal.late.topic"] == source.encode()
         assert int(headers["caudal.late.ms"]) >= 3_500_000
-        kafka.until(lambda: applications["divert"].metrics()["deadline"]["late"], 1, 20)
+        kafka.until(lambda: _punctuality(applications["divert"])["late"], 1, 20)
 
         assert applications["stop"].wait(30)
         failure = applications["stop"].failure or ""
@@ -67,3 +68,7 @@ def test_near_soft_and_hard(spark: Any, kafka: Kafka, unique: Names, tmp_path: P
         assert {applications[name].state for name in ("near", "soft", "divert")} == {"RUNNING"}
     finally:
         host.close()
+
+
+def _punctuality(application: Application) -> Any:
+    return application.metrics()["deadline"]

@@ -32,7 +32,7 @@ from caudal.runtime.spark.batch_ranges import BatchRanges
 from caudal.runtime.spark.hosted_application import HostedApplication, State
 from caudal.runtime.spark.link import LinkServer
 from caudal.runtime.spark.settings import Cargo, Mode, keeper_topic
-from caudal.runtime.spark.slots import Slot, assign, slot_count, threads_of_real_time
+from caudal.runtime.spark.slots import Slot, assign, partitions_read, slot_count
 
 log = logging.getLogger("caudal.streams")
 
@@ -301,10 +301,18 @@ class SparkHost:
     def _slot_count(self, cargoes: Sequence[Cargo]) -> int:
         threads = self._threads
         if threads is None:
-            # In real-time mode most of Spark's threads only read.
-            cores = self._session.sparkContext.defaultParallelism if self._session is not None else os.cpu_count() or 1
-            threads = cores if self.mode is Mode.MICRO_BATCH else min(cores, os.cpu_count() or 1)
+            context = self._session.sparkContext if self._session is not None else None
+            threads = context.defaultParallelism if context is not None else os.cpu_count() or 1
+            if self.mode is Mode.REAL_TIME and context is not None:
+                # Many of Spark's tasks only read; here they are threads, on a cluster they take cores from it.
+                local = session.is_local(context.master)
+                threads = min(threads, os.cpu_count() or 1) if local else max(1, threads - partitions_read(cargoes))
         return slot_count(cargoes, threads)
+
+    def _tasks_at_once(self, cargoes: Sequence[Cargo]) -> int:
+        """How many tasks of Spark run at the same time."""
+        slots = self._slot_count(cargoes)
+        return slots if self.mode is Mode.MICRO_BATCH else slots + partitions_read(cargoes)
 
     def _fitting(self, applications: list[HostedApplication]) -> list[HostedApplication]:
         """In real-time mode everything runs at once: those that Spark has no room for fail with a sentence."""
@@ -313,16 +321,21 @@ class SparkHost:
         context = self._session.sparkContext
         fitting: list[HostedApplication] = []
         for application in applications:
-            cargoes = [known.cargo for known in (*fitting, application)]
-            needed = threads_of_real_time(cargoes, self._slot_count(cargoes))
+            needed = self._tasks_at_once([known.cargo for known in (*fitting, application)])
             if needed <= context.defaultParallelism:
                 fitting.append(application)
                 continue
-            application.fail(
+            text = (
                 f"Real-time mode needs {needed} task slots of Spark at once, one for each partition that is read and "
                 f"each thread, and {context.master} has {context.defaultParallelism}: give it more (--master local[N], "
                 "cores of executors), or use micro-batch mode."
             )
+            if application.state is State.RESTARTING:  # it ran here: executors were lost, and may come back
+                log.warning("'%s' waits: %s", application.id, text)
+                application.metrics.last_trouble = text
+                self._delay()
+            else:
+                application.fail(text)
         return fitting
 
     def _take_over(self, application: HostedApplication) -> dict[tuple[str, int], int] | None:
@@ -343,14 +356,12 @@ class SparkHost:
 
     def _open_session(self, applications: Sequence[HostedApplication]) -> None:
         """While the keepers join; also for a standby, which then takes over in seconds."""
-        cargoes = [application.cargo for application in applications]
-        slots = self._slot_count(cargoes)
+        slots = self._tasks_at_once([application.cargo for application in applications])
         if self.mode is Mode.REAL_TIME:
             log.info(
                 "real-time mode: Python in a Spark task is not on Spark's list of what it supports there; the check is "
                 "switched off for this query (spark.sql.streaming.realTimeMode.allowlistCheck)"
             )
-            slots = threads_of_real_time(cargoes, slots)
         try:
             self._session, self._owns_session = session.open_session(self._master, slots, self._spark_config)
             session.send_modules(self._session, self._py_files)

@@ -66,11 +66,11 @@ def assign(cargoes: Sequence[Cargo], slots: int, *, ticks: bool = True) -> list[
     return [slot for slot in result if slot.tasks]
 
 
-def threads_of_real_time(cargoes: Sequence[Cargo], slots: int) -> int:
-    """How many Spark tasks run at once in real-time mode: one for each partition that is read, one for each slot."""
-    assigned = assign(cargoes, slots, ticks=False)
-    partitions = (len(found) for slot in assigned for source in slot.sources for found in source.partitions.values())
-    return sum(partitions) + len(assigned)
+def partitions_read(cargoes: Sequence[Cargo]) -> int:
+    """How many partitions all tasks read together. In real-time mode each has a Spark task of its own."""
+    return sum(
+        len(cargo.topics_of(cargo.sub(sub), partition)) for cargo in cargoes for sub, partition in cargo.tasks()
+    )
 
 
 def _sources(slot: Slot, cargoes: Mapping[str, Cargo], ticks: bool) -> list[SourceSpec]:
