@@ -18,7 +18,15 @@ from tests.examples.example_files import ROOT
 from tests.examples.test_headers import parse
 
 GUIDE = (ROOT / "docs" / "streams.md").read_text()
-BLOCKS = re.findall(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+MORE_PAGES = ("real-time.md", "scale-out.md")  # their commands are checked as well
+
+
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """(language, mark, text) of every block of code."""
+    return re.findall(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+BLOCKS = blocks(GUIDE)
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # Made by operators and told of there, or for type annotations.
 WITHOUT_ROW = {"BranchedStream", "GlobalKTable", "ProcessorContext", "TimeWindowedKStream", "SessionWindowedKStream"}
@@ -40,7 +48,10 @@ def test_the_code_prints_what_the_page_says() -> None:
 
 
 def shell_lines() -> list[str]:
-    return [line for language, _, text in BLOCKS if language == "sh" for line in text.splitlines() if "caudal " in line]
+    pages = [GUIDE, *((ROOT / "docs" / name).read_text() for name in MORE_PAGES)]
+    texts = [text.replace("\\\n", " ") for page in pages for language, _, text in blocks(page) if language == "sh"]
+    lines = (line for text in texts for line in text.splitlines())
+    return [line for line in lines if "caudal " in line and not line.startswith("#")]
 
 
 @pytest.mark.parametrize("line", [line for line in shell_lines() if line != "caudal broker"])
