@@ -137,7 +137,7 @@ class HostedApplication:
         if self.keeper.failed is not None:
             self.fail(self.keeper.failed)
         if not self.keeper.owner and self.state in (State.RUNNING, State.RESTARTING):
-            log.warning("another instance runs '%s' now; this one stands by", self.id)
+            log.warning("'%s' lost its place in the group, to another instance or to a broker that was away", self.id)
             self.become(State.STANDBY)
         self.host_changed()
 
