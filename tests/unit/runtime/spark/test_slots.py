@@ -11,7 +11,7 @@ import pytest
 from caudal.runtime.spark.batch_ranges import BatchRanges
 from caudal.runtime.spark.metrics import ApplicationMetrics
 from caudal.runtime.spark.settings import Cargo, Settings
-from caudal.runtime.spark.slots import assign, slot_count
+from caudal.runtime.spark.slots import assign, partitions_read, slot_count
 from caudal.serde import String
 from caudal.streams import StreamsBuilder
 
@@ -35,6 +35,13 @@ def test_tasks_are_dealt_out_evenly_and_always_alike() -> None:
 def test_more_threads_than_tasks_stay_idle() -> None:
     assert slot_count([cargo("app", partitions=1)], 8) == 2
     assert slot_count([cargo("app")], 3) == 3
+
+
+def test_real_time_mode_needs_no_ticks_and_a_thread_for_each_partition() -> None:
+    slots = assign([cargo("app")], 3, ticks=False)
+    assert slots[0].sources[0].partitions == {"in": {0, 3}, "app-n-repartition": {2}}
+    assert partitions_read([cargo("app")]) == 8
+    assert partitions_read([cargo("a"), cargo("b", partitions=2)]) == 12
 
 
 def test_applications_share_a_source_unless_they_read_the_same_topic() -> None:
