@@ -121,8 +121,8 @@ def test_the_flags_that_come_later_are_refused(tmp_path: Path, monkeypatch: pyte
         "describe": False,
         "quiet": True,
     }
-    with pytest.raises(UsageError, match="--http comes with interactive queries"):
-        run._run(builder, **{**given, "http": 7070})
+    with pytest.raises(UsageError, match="--http takes a port or HOST:PORT, not 'here'"):
+        run._run(builder, **{**given, "http": "here"})
     with pytest.raises(UsageError, match="--mode real-time is not built yet"):
         run._run(builder, **{**given, "mode": "real-time"})
     with pytest.raises(CliError, match="no broker at localhost:1"):

@@ -4,8 +4,8 @@
     app.state, app.metrics(), app.tasks()
     app.stop()
 
-This is the public face; the work is in `caudal.runtime.spark` (host.py), that of `app.store` in `caudal.views`. Left for
-later: real-time mode, batch.
+This is the public face; the work is in `caudal.runtime.spark` (host.py) and, for `app.store`, in `caudal.views`. Left
+for later: real-time mode, batch.
 """
 
 from __future__ import annotations

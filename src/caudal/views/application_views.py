@@ -85,7 +85,7 @@ class ApplicationViews:
 
 def why_not(spec: StoreSpec) -> str | None:
     """Why a store cannot be asked; None where it can."""
-    if spec.kind is StoreKind.BUFFER:
+    if spec.kind is StoreKind.BUFFER or spec.retain_duplicates:
         return "it is a buffer inside an operator, not a table"
     if not spec.logged and spec.changelog is None:
         return "it has no changelog to read; make it without logged=False"

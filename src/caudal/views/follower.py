@@ -27,7 +27,7 @@ from caudal.runtime.spark.settings import Settings
 from caudal.runtime.stores.base import LogRecord
 from caudal.views.index import ViewIndex
 from caudal.views.progress import Progress
-from caudal.views.topics import Found, Place, Topics
+from caudal.views.topics import CALL_SECONDS, Found, Place, Topics
 
 log = logging.getLogger("caudal.views")
 
@@ -174,6 +174,8 @@ class Follower:
             self._assign()
 
     def _begin(self, followed: Followed, topic: Found) -> None:
+        # librdkafka would look for the leaders of a newly assigned topic only once a second.
+        self._consumer.list_topics(followed.topic, CALL_SECONDS)
         places = [(followed.topic, number) for number in range(topic.partitions)]
         begins = {number: offset for (_, number), offset in self.topics.begins(places).items()}
         ends = {number: offset for (_, number), offset in self.topics.ends(places).items()}

@@ -1,4 +1,4 @@
-"""A view without an application: of any topic that is some store's changelog, or a compacted topic of keys and values."""
+"""A view without an application: of any topic that is a store's changelog, or a compacted topic of keys and values."""
 
 from __future__ import annotations
 

@@ -54,9 +54,7 @@ class Topics:
         futures = self._admin.list_offsets(
             wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=seconds
         )
-        found = {
-            (place.topic, place.partition): future.result(seconds + 5).offset for place, future in futures.items()
-        }
+        found = {(place.topic, place.partition): future.result(seconds + 5).offset for place, future in futures.items()}
         if min(found.values()) < 0:  # librdkafka's answer where no broker answered in time
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no broker answers"))
         return found

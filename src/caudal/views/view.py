@@ -1,8 +1,8 @@
 """What one asks: `KeyValueView`, `WindowView` and `SessionView`, with typed keys and values.
 
-Every query takes `max_lag` (refuse where the view is more records behind than that) and `wait` (wait so many seconds for
-it; without `max_lag` until everything that was committed before the question is seen). Without both, what is there is
-answered. A view that has not been at the end of its topic yet answers nothing.
+Every query takes `max_lag` (refuse where the view is more records behind than that) and `wait` (wait so many seconds
+for it; without `max_lag` until everything that was committed before the question is seen). Without both, what is there
+is answered. A view that has not been at the end of its topic yet answers nothing.
 
 Scans are in the order of the serialised keys, over all partitions. They are read in portions; what is written between
 two portions may be seen or not.
@@ -32,6 +32,7 @@ Time = int | datetime | None  # milliseconds since 1970, or a datetime; None is 
 T = TypeVar("T")
 
 _PORTION = 256
+_END_OF_TIME = (1 << 62) - 1
 
 
 class View:
@@ -220,6 +221,11 @@ class KeyValueView(View):
 class WindowView(View):
     """A window store. Times are those of window *starts*, both bounds included."""
 
+    @property
+    def window_size(self) -> int:
+        """Milliseconds."""
+        return self._followed.spec.window_size
+
     def get(self, key: Any, start: int | datetime, *, wait: float | None = None, max_lag: int | None = None) -> Any:
         """The value of one window; None where there is none."""
         index = self._index(wait, max_lag)
@@ -311,10 +317,13 @@ class SessionView(View):
 
         return self._rows(index, scan, self.order, reverse)
 
-    def all(self, *, wait: float | None = None, max_lag: int | None = None) -> Iterator[tuple[Windowed, Any]]:
-        """(windowed key, value) of every session, by end, start and key."""
+    def all(
+        self, ending_from: int | datetime = 0, *, wait: float | None = None, max_lag: int | None = None
+    ) -> Iterator[tuple[Windowed, Any]]:
+        """(windowed key, value) of every session that ends at or after `ending_from`, by end, start and key."""
+        first = _milliseconds(ending_from)
         index = self._index(wait, max_lag)
-        return self._rows(index, lambda store: store.all(), self.order, False)
+        return self._rows(index, lambda store: store.find_sessions_ending(first, _END_OF_TIME), self.order, False)
 
     def order(self, row: tuple[Windowed, Any]) -> tuple[int, int, bytes]:
         """What `all` is sorted by."""

@@ -218,7 +218,7 @@ def test_a_topic_made_anew_empties_the_view(broker: EmbeddedBroker, views: Open,
         while first.open("n").is_ready:
             assert time.monotonic() < deadline, "a deleted topic is noticed while it is followed"
             time.sleep(0.1)
-        with pytest.raises(NotCaughtUp, match="does not exist|was deleted|[Uu]nknown topic"):
+        with pytest.raises(NotCaughtUp, match=r"does not exist|was deleted|[Uu]nknown topic"):
             first.open("n").get("a")
         broker.create_topic("anew-n-changelog", 1)
         count(made, "d")
@@ -246,12 +246,12 @@ def test_errors_say_what_to_do(broker: EmbeddedBroker, views: Open) -> None:
     topology = builder.build()
     made = views(topology)
     assert made.names == ("n",) and list(made) == ["n"] and "fleeting" not in made
-    with pytest.raises(UnknownStore, match="'errors' has no store 'm' that can be asked; it has: 'n'."):
+    with pytest.raises(UnknownStore, match=r"'errors' has no store 'm' that can be asked; it has: 'n'\."):
         made.open("m")
     with pytest.raises(NoChangelog, match="Store 'fleeting' cannot be asked: it has no changelog"):
         made.open("fleeting")
     view = made.open("n")
-    with pytest.raises(NotCaughtUp, match="topic 'errors-n-changelog'.* does not exist"):
+    with pytest.raises(NotCaughtUp, match=r"topic 'errors-n-changelog'.* does not exist"):
         view.wait(2)
     with pytest.raises(NotCaughtUp):
         view.get("a")
@@ -301,8 +301,14 @@ def test_two_stores_on_one_topic_share_its_records(broker: EmbeddedBroker, views
     made = views(builder.build())
     assert len(list(made.open("once").all(wait=20))) == 100
     follower = made._follower
-    second = open_view("shared", bootstrap=broker.bootstrap, key=String(), value=Long(), follower=follower,
-                       state_dir=tmp_path / "second")
+    second = open_view(
+        "shared",
+        bootstrap=broker.bootstrap,
+        key=String(),
+        value=Long(),
+        follower=follower,
+        state_dir=tmp_path / "second",
+    )
     assert len(list(second.all(wait=20))) == 100, "from the beginning, though the other was at the end"
     producer.produce("shared", Long().serialize(7), b"k0", 0)
     producer.flush(10)
