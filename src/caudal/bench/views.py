@@ -222,8 +222,8 @@ def markdown(results: Results, options: Options, minutes: float) -> str:
     parts = [f"Measured on {datetime.date.today():%Y-%m-%d} in {minutes:.0f} minutes by `{command_line(options)}`.", ""]
     parts += [f"- {line}" for line in report.machine()]
     parts += [
-        f"- {options.keys:,} keys, {PARTITIONS} partitions, JSON values of about 60 bytes; meanwhile {WRITES:,} "
-        "records a second are written, in transactions of 100 ms. Broker, writer, view and HTTP client share the cores.",
+        f"- {options.keys:,} keys, {PARTITIONS} partitions, JSON values of about 60 bytes; {WRITES:,} records a second "
+        "are written meanwhile, in transactions of 100 ms. Broker, writer, view and HTTP client share the cores.",
         "",
     ]
     if missed:

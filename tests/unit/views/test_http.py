@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from confluent_kafka import Producer
+from tests.unit.views.changelogs import tasks
 
 from caudal.runtime.spark.settings import Settings
 from caudal.serde import Bytes, Json, Long, Serde, String, Uuid
@@ -21,8 +22,6 @@ from caudal.testing import EmbeddedBroker, embedded_broker
 from caudal.views import ApplicationViews
 from caudal.views.http_server import MOST_HEAD, ViewServer
 from caudal.views.json_text import encoded, key_reader, to_json
-
-from .changelogs import tasks
 
 KEYS = [f"k{number:03d}" for number in range(250)]
 

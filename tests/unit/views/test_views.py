@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from tests.unit.views.changelogs import Tasks, tasks
 
 from caudal.runtime.record import Windowed
 from caudal.runtime.spark.settings import Settings
@@ -16,7 +17,6 @@ from caudal.serde import Json, Long, SerdeError, String
 from caudal.streams import StreamsBuilder, in_memory, persistent, session, tumbling
 from caudal.testing import EmbeddedBroker, embedded_broker
 from caudal.views import ApplicationViews, NoChangelog, NotCaughtUp, UnknownStore, ViewError, open_view
-from tests.unit.views.changelogs import Tasks, tasks
 
 Open = Callable[..., ApplicationViews]
 
