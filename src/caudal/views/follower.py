@@ -36,6 +36,7 @@ GATHER_SECONDS = 0.01  # how long the first record of a write waits for company:
 FIRST_PORTION = 10_000  # records per write until a view is ready; nobody reads yet
 PORTION = 1_000  # afterwards: readers wait for a write
 MEASURE_SECONDS = 1.0
+MEASURE_CALL_SECONDS = 3.0
 LOOK_SECONDS = 5.0  # between looks at whether topics are still the same
 RETRY_SECONDS = 0.5
 TOUCH_SECONDS = 600.0  # a quiet view notes that it is still as the log is
@@ -128,6 +129,7 @@ class Follower:
                 followed.progress.fail(f"the thread that keeps it up to date has failed: {error}")
         finally:
             for followed in self._all():
+                followed.progress.fail("it was closed")
                 self._close(followed)
             if self._consumer is not None:
                 self._consumer.close()
@@ -290,7 +292,8 @@ class Follower:
             return
         self._measured = now
         try:
-            ends = self.topics.ends({place for followed in self._open() for place in followed.places})
+            places = {place for followed in self._open() for place in followed.places}
+            ends = self.topics.ends(places, MEASURE_CALL_SECONDS)
         except KafkaException as error:
             for followed in self._open():
                 followed.progress.trouble = _words(error)

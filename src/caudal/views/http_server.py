@@ -140,8 +140,8 @@ class _Connection(asyncio.Protocol):
         self._active = time.monotonic()
         self._buffer = self._buffer + data if self._buffer else data
         self._serve()
-        if len(self._buffer) > 4 * MOST_HEAD:
-            self._end()  # questions without end that nobody takes the answers of
+        if len(self._buffer) > 4 * MOST_HEAD and self._transport is not None:
+            self._transport.pause_reading()  # more questions than answers are taken
 
     def pause_writing(self) -> None:
         self._stuck = True
@@ -169,6 +169,8 @@ class _Connection(asyncio.Protocol):
                 self._end()
                 return
             if end < 0:
+                if self._transport is not None and not self._transport.is_closing():
+                    self._transport.resume_reading()
                 return
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
             self._question(head)

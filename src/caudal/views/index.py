@@ -76,10 +76,11 @@ class ViewIndex:
 
     def apply(self, records: Mapping[int, list[LogRecord]], offsets: Mapping[int, int]) -> None:
         """Takes changelog records over, and where they end."""
+        if self._checked is not None:
+            records = {number: self._readable(batch, *self._checked) for number, batch in records.items()}
         with self._lock:
             for number, batch in records.items():
-                readable = batch if self._checked is None else self._readable(batch, *self._checked)
-                self._state.restore_batch(str(number), readable)
+                self._state.restore_batch(str(number), batch)
             self._commit({"offsets": {**self.meta["offsets"], **_by_text(offsets)}})
 
     def _commit(self, news: Mapping[str, Any]) -> None:

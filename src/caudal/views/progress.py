@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+STALE_SECONDS = 10.0  # the follower asks for ends every second
+
 
 @dataclass(frozen=True, slots=True)
 class Lag:
@@ -69,7 +71,7 @@ class Progress:
     def fail(self, why: str) -> None:
         with self._changed:
             self.ready = False
-            self.failed = why
+            self.failed = self.failed or why
             self._changed.notify_all()
 
     def _settle(self) -> None:
@@ -88,6 +90,12 @@ class Progress:
         """In all; None where the log has not been asked yet."""
         with self._changed:
             return sum(self._behind(self._ends).values()) if self.positions else None
+
+    def is_within(self, max_lag: int) -> bool:
+        """Whether it is known to be at most so many records behind: not where the log has been silent for long."""
+        with self._changed:
+            fresh = time.monotonic() - self._measured < STALE_SECONDS
+            return fresh and sum(self._behind(self._ends).values()) <= max_lag
 
     def _behind(self, ends: Mapping[int, int]) -> dict[int, int]:
         return {number: max(0, ends.get(number, 0) - at) for number, at in self.positions.items()}

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from caudal.runtime.spark.kafka_errors import kafka_error
 from caudal.runtime.spark.settings import Settings
 
-CALL_SECONDS = 10.0
+CALL_SECONDS = 5.0
 _MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_ID})
 
 Place = tuple[str, int]

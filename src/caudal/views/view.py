@@ -116,7 +116,7 @@ class View:
         """The index, as soon as it is as near to the log as the query wants."""
         if wait is not None:
             self._wait(wait, max_lag or 0)
-        elif not self._progress.ready or (max_lag is not None and (self._progress.behind() or 0) > max_lag):
+        elif not self._progress.ready or (max_lag is not None and not self._progress.is_within(max_lag)):
             raise self._refusal()
         index = self._followed.index
         if index is None:
@@ -137,7 +137,7 @@ class View:
     def _refusal(self, trouble: str | None = None) -> ViewError:
         progress = self._progress
         if progress.failed is not None:
-            return ViewError(f"The view of store '{self.name}' has failed and cannot be asked: {progress.failed}.")
+            return ViewError(f"The view of store '{self.name}' cannot be asked: {progress.failed}.")
         return NotCaughtUp(self.name, self.topic, progress.behind(), trouble or progress.trouble)
 
     def _rows(self, index: ViewIndex, scan: Callable[[Any], Iterator[T]], order: Any, reverse: bool) -> Iterator[T]:

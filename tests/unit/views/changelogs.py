@@ -11,6 +11,24 @@ from confluent_kafka import Producer
 from caudal.plan.naming import changelog_topic
 from caudal.plan.topology import Topology
 from caudal.testing import EmbeddedBroker, TopologyTestDriver
+from caudal.views.index import ViewIndex
+
+
+@contextmanager
+def records_taken() -> Iterator[list[int]]:
+    """How many records the views take over meanwhile, write by write."""
+    taken: list[int] = []
+    before = ViewIndex.apply
+
+    def apply(self: ViewIndex, records: Any, offsets: Any) -> None:
+        taken.append(sum(map(len, records.values())))
+        before(self, records, offsets)
+
+    ViewIndex.apply = apply  # type: ignore[method-assign]
+    try:
+        yield taken
+    finally:
+        ViewIndex.apply = before  # type: ignore[method-assign]
 
 
 class Tasks:

@@ -9,14 +9,25 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from tests.unit.views.changelogs import Tasks, tasks
+from confluent_kafka.admin import AdminClient, NewPartitions
+from tests.unit.views.changelogs import Tasks, records_taken, tasks
 
 from caudal.runtime.record import Windowed
 from caudal.runtime.spark.settings import Settings
+from caudal.runtime.stores import StateError
 from caudal.serde import Json, Long, SerdeError, String
 from caudal.streams import StreamsBuilder, in_memory, persistent, session, tumbling
 from caudal.testing import EmbeddedBroker, embedded_broker
-from caudal.views import ApplicationViews, NoChangelog, NotCaughtUp, UnknownStore, ViewError, open_view
+from caudal.views import (
+    ApplicationViews,
+    NoChangelog,
+    NotCaughtUp,
+    UnknownStore,
+    ViewError,
+    follower,
+    index,
+    open_view,
+)
 
 Open = Callable[..., ApplicationViews]
 
@@ -178,35 +189,17 @@ def test_a_restart_reads_only_the_tail(broker: EmbeddedBroker, views: Open) -> N
         first.close()
         count(made, "k1", "new", partition=1)
         made.commit()
-        applied = spied(second := views(made.topology), "n")
-        assert second.open("n").get("k1", wait=20) == 2
+        second = views(made.topology)
+        with records_taken() as taken:
+            assert second.open("n").get("k1", wait=20) == 2
         assert len(list(second.open("n").all())) == 501
-        assert sum(applied) == 2, "the two records that came after, no more"
+        assert sum(taken) == 2, "the two records that came after, no more"
 
 
-def spied(made: ApplicationViews, name: str) -> list[int]:
-    """How many records the view takes over, write by write."""
-    from caudal.views.index import ViewIndex
-
-    applied: list[int] = []
-    followed = made.open(name)._followed
-    deadline = time.monotonic() + 10
-    while followed.index is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.0005)
-    index, before = followed.index, ViewIndex.apply
-
-    def apply(records: Any, offsets: Any) -> None:
-        applied.append(sum(map(len, records.values())))
-        before(index, records, offsets)
-
-    index.apply = apply  # type: ignore[method-assign]
-    return applied
-
-
-def test_a_topic_made_anew_empties_the_view(broker: EmbeddedBroker, views: Open, tmp_path: Path) -> None:
-    from confluent_kafka.admin import AdminClient
-
+def test_a_topic_made_anew_empties_the_view(
+    broker: EmbeddedBroker, views: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "LOOK_SECONDS", 0.3)
     with tasks(broker, counting("anew")) as made:
         count(made, "a", "b", "c")
         made.commit()
@@ -258,6 +251,8 @@ def test_errors_say_what_to_do(broker: EmbeddedBroker, views: Open) -> None:
     made.close()
     with pytest.raises(ViewError, match="'errors' was stopped"):
         made.open("n")
+    with pytest.raises(ViewError, match="The view of store 'n' cannot be asked: it was closed"):
+        view.get("a")
 
 
 def test_a_lag_that_is_too_large_is_refused(broker: EmbeddedBroker, views: Open) -> None:
@@ -282,7 +277,7 @@ def test_without_a_broker_it_answers_from_what_it_has(tmp_path: Path) -> None:
             view = away.open("n").wait(20)
             broker.stop()
             assert view.get("a") == 1
-            with pytest.raises(NotCaughtUp):
+            with pytest.raises(NotCaughtUp, match="the cluster does not say"):
                 view.get("a", wait=1)
             broker.start()
             assert view.get("a", wait=20) == 1
@@ -313,3 +308,75 @@ def test_two_stores_on_one_topic_share_its_records(broker: EmbeddedBroker, views
     producer.produce("shared", Long().serialize(7), b"k0", 0)
     producer.flush(10)
     assert made.open("once").get("k0", wait=20) == second.get("k0", wait=20) == 7
+
+
+def test_partitions_that_are_added_are_followed(
+    broker: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "LOOK_SECONDS", 0.3)
+    broker.create_topic("wider", 1)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer.produce("wider", b"1", b"a", 0)
+    producer.flush(10)
+    with open_view("wider", bootstrap=broker.bootstrap, key=String(), value=Json(), state_dir=tmp_path) as view:
+        assert view.get("a", wait=20) == 1
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        admin.create_partitions([NewPartitions("wider", 3)])["wider"].result(10)
+        producer.list_topics("wider", 10)
+        producer.produce("wider", b"2", b"b", 2)
+        producer.flush(10)
+        deadline = time.monotonic() + 20
+        with records_taken() as taken:
+            while len(view.lag.partitions) != 3:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            assert list(view.all(wait=20)) == [("a", 1), ("b", 2)]
+        assert sum(taken) == 1, "what was there is kept"
+
+
+def test_a_view_that_cannot_be_written_fails_alone(
+    broker: EmbeddedBroker, views: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = counting("full")
+    builder.stream("words-2", key=String(), value=String()).group_by_key().count(store="m")
+    with tasks(broker, builder) as made:
+        count(made, "a")
+        made.drivers[0].pipe_input("words-2", "a", "", 0)
+        made.commit()
+        opened = views(made.topology)
+        good, bad = opened.open("n").wait(20), opened.open("m").wait(20)
+        before = index.ViewIndex.apply
+
+        def apply(self: Any, records: Any, offsets: Any) -> None:
+            if self.name == "m" and records:
+                raise StateError("The disk is full.")
+            before(self, records, offsets)
+
+        monkeypatch.setattr(index.ViewIndex, "apply", apply)
+        count(made, "a")
+        made.drivers[0].pipe_input("words-2", "a", "", 1)
+        made.commit()
+        assert good.get("a", wait=20) == 2
+        with pytest.raises(ViewError, match="The view of store 'm' cannot be asked: The disk is full"):
+            bad.get("a", wait=20)
+
+
+@pytest.mark.parametrize(
+    ("meta", "why"),
+    [
+        ({}, None),
+        ({"topic_id": "one", "offsets": {"0": 7, "1": 3}, "written": time.time()}, None),
+        ({"topic_id": "one", "offsets": {"0": 10, "1": 5}, "written": 0}, None),  # old, but nothing came since
+        ({"topic_id": "two", "offsets": {"0": 7}, "written": time.time()}, "deleted and made anew"),
+        ({"topic_id": "one", "offsets": {"0": 11}, "written": time.time()}, "but the topic ends at 10"),
+        ({"topic_id": "one", "offsets": {"1": 1}, "written": time.time()}, "but the topic begins at 2"),
+        ({"topic_id": "one", "offsets": {"0": 7}, "written": time.time() - 86_400}, "24 hours old"),
+    ],
+)
+def test_an_index_is_trusted_where_the_log_explains_it(tmp_path: Path, meta: dict[str, Any], why: str | None) -> None:
+    spec = counting("trust").build().stores["n"]
+    made = index.ViewIndex(tmp_path, spec, 2, "lmdb")
+    made.meta = meta
+    said = follower.doubt(made, "one", {0: 0, 1: 2}, {0: 10, 1: 5})
+    made.close()
+    assert said is None if why is None else said is not None and why in said
