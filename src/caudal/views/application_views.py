@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from caudal.plan.naming import changelog_topic
 from caudal.plan.topology import StoreKind, StoreSpec, Topology
@@ -58,8 +59,8 @@ class ApplicationViews:
         """The view, where somebody has asked for it already."""
         return self._open.get(name)
 
-    def open(self, name: str) -> AnyView:
-        """The view; it may have to catch up yet."""
+    def open(self, name: str) -> Any:
+        """The KeyValueView, WindowView or SessionView; it may have to catch up yet."""
         spec = self.spec(name)
         with self._lock:
             if self._closed:

@@ -41,6 +41,7 @@ LOOK_SECONDS = 5.0  # between looks at whether topics are still the same
 RETRY_SECONDS = 0.5
 TOUCH_SECONDS = 600.0  # a quiet view notes that it is still as the log is
 STOP_SECONDS = 30.0
+CLOSED = "it was closed"
 
 _GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 _OFF = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
@@ -57,6 +58,7 @@ class Followed:
         self.progress = Progress()
         self.index: ViewIndex | None = None  # None until the topic is found, and where the view has failed
         self.is_open = False  # it is being read
+        self.is_wanted = True
         self.retry_at = 0.0
 
     @property
@@ -93,6 +95,11 @@ class Follower:
                 self._thread = threading.Thread(target=self._run, name=f"{self._name}-views", daemon=True)
                 self._thread.start()
 
+    def remove(self, followed: Followed) -> None:
+        """Stops following this one; the thread lets it go in a moment."""
+        followed.is_wanted = False
+        followed.progress.fail(CLOSED)
+
     def close(self) -> None:
         self._closing.set()
         if self._thread is not None:
@@ -119,20 +126,38 @@ class Follower:
                 )
             )
             while not self._closing.is_set():
-                self._look_again()
-                self._open_waiting()
-                self._measure()
-                self._read()
+                try:
+                    self._turn()
+                except KafkaException as error:  # passes, or is met again
+                    for followed in self._open():
+                        followed.progress.trouble = _words(error)
+                    self._closing.wait(RETRY_SECONDS)
         except Exception as error:
             log.exception("the views of '%s' are not kept up to date any more", self._name)
             for followed in self._all():
                 followed.progress.fail(f"the thread that keeps it up to date has failed: {error}")
         finally:
             for followed in self._all():
-                followed.progress.fail("it was closed")
+                followed.progress.fail(CLOSED)
                 self._close(followed)
             if self._consumer is not None:
                 self._consumer.close()
+
+    def _turn(self) -> None:
+        self._let_go()
+        self._look_again()
+        self._open_waiting()
+        self._measure()
+        self._read()
+
+    def _let_go(self) -> None:
+        gone = [followed for followed in self._all() if not followed.is_wanted]
+        if gone:
+            with self._lock:
+                self._followed = [followed for followed in self._followed if followed.is_wanted]
+            self._assign()
+            for followed in gone:
+                self._close(followed)
 
     def _all(self) -> list[Followed]:
         with self._lock:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from caudal.plan.durations import Duration, milliseconds
 from caudal.plan.topology import StoreKind, StoreSpec
 from caudal.runtime.spark.settings import Settings, default_state_dir
 from caudal.runtime.stores.engines import DEFAULT_ENGINE
 from caudal.serde import Serde
-from caudal.views.application_views import AnyView
 from caudal.views.errors import ViewError
 from caudal.views.follower import Followed, Follower
 from caudal.views.view import VIEWS
@@ -32,11 +33,12 @@ def open_view(
     engine: str = DEFAULT_ENGINE,
     client: Mapping[str, str] | None = None,
     follower: Follower | None = None,
-) -> AnyView:
-    """Follows `topic` until the view is closed. It may have to catch up yet: see `wait`.
+) -> Any:
+    """A KeyValueView, WindowView or SessionView that follows `topic` until it is closed. It may have to catch up yet: see `wait`.
 
     `kind` is "key-value", "timestamped", "window" or "session"; the two last need the store's retention, windows their
-    size too. `client` takes librdkafka properties. `follower` is one that several views share.
+    size too. `client` takes librdkafka properties. `follower` is one that several views share:
+    one thread and one connection for all of them.
     """
     chosen = _kind(kind)
     size, kept = milliseconds(window_size), milliseconds(retention)
@@ -60,9 +62,12 @@ def open_view(
         changelog=topic,
     )
     followed = Followed(spec, topic, Path(settings.state_dir) / "views" / topic, engine)
-    chosen_follower = follower or Follower(settings, f"view-{topic}")
-    chosen_follower.add(followed)
-    return VIEWS[chosen](followed, chosen_follower, owns_follower=follower is None)
+    if follower is None:
+        own = Follower(settings, f"view-{topic}")
+        own.add(followed)
+        return VIEWS[chosen](followed, own, close=own.close)
+    follower.add(followed)
+    return VIEWS[chosen](followed, follower, close=partial(follower.remove, followed))
 
 
 def _kind(kind: StoreKind | str) -> StoreKind:

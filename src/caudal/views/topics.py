@@ -32,7 +32,7 @@ class Topics:
         wanted = TopicCollection(sorted(set(names)))
         for name, future in self._admin.describe_topics(wanted, request_timeout=CALL_SECONDS).items():
             try:
-                topic = future.result(CALL_SECONDS + 5)
+                topic = _result(future, CALL_SECONDS)
                 found[name] = Found(len(topic.partitions), str(topic.topic_id))
             except KafkaException as error:
                 cause = kafka_error(error)
@@ -54,7 +54,18 @@ class Topics:
         futures = self._admin.list_offsets(
             wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=seconds
         )
-        found = {(place.topic, place.partition): future.result(seconds + 5).offset for place, future in futures.items()}
+        found = {(place.topic, place.partition): _result(future, seconds).offset for place, future in futures.items()}
         if min(found.values()) < 0:  # librdkafka's answer where no broker answered in time
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no broker answers"))
+            raise _silence()
         return found
+
+
+def _result(future: Any, seconds: float) -> Any:
+    try:
+        return future.result(seconds + 5)
+    except TimeoutError:
+        raise _silence() from None
+
+
+def _silence() -> KafkaException:
+    return KafkaException(KafkaError(KafkaError._TIMED_OUT, "no broker answers"))

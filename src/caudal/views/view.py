@@ -38,10 +38,10 @@ _END_OF_TIME = (1 << 62) - 1
 class View:
     """What the three kinds share."""
 
-    def __init__(self, followed: Followed, follower: Follower, owns_follower: bool = False) -> None:
+    def __init__(self, followed: Followed, follower: Follower, close: Callable[[], None] | None = None) -> None:
         self._followed = followed
         self._follower = follower
-        self._owns_follower = owns_follower
+        self._on_close = close
         self._progress = followed.progress
         self._serialize_key = followed.spec.key.serialize
         self._deserialize_key = followed.spec.key.deserialize
@@ -99,8 +99,8 @@ class View:
 
     def close(self) -> None:
         """Of a view without an application: stops following. Views of an application are closed with it."""
-        if self._owns_follower:
-            self._follower.close()
+        if self._on_close is not None:
+            self._on_close()
 
     def __enter__(self) -> Self:
         return self
@@ -129,7 +129,7 @@ class View:
         left = max(0.1, deadline - time.monotonic())
         try:
             ends = {number: end for (_, number), end in self._follower.topics.ends(self._followed.places, left).items()}
-        except (KafkaException, TimeoutError):
+        except KafkaException:
             raise self._refusal("the cluster does not say where the topic ends") from None
         if not self._progress.wait_for(ends, max_lag, max(0.0, deadline - time.monotonic())):
             raise self._refusal()

@@ -308,6 +308,12 @@ def test_two_stores_on_one_topic_share_its_records(broker: EmbeddedBroker, views
     producer.produce("shared", Long().serialize(7), b"k0", 0)
     producer.flush(10)
     assert made.open("once").get("k0", wait=20) == second.get("k0", wait=20) == 7
+    second.close()
+    with pytest.raises(ViewError, match="it was closed"):
+        second.get("k0")
+    producer.produce("shared", Long().serialize(8), b"k0", 0)
+    producer.flush(10)
+    assert made.open("once").get("k0", wait=20) == 8, "the other one goes on"
 
 
 def test_partitions_that_are_added_are_followed(
