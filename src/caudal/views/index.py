@@ -63,7 +63,7 @@ class ViewIndex:
     @property
     def age(self) -> float:
         """Seconds since it was known to be as the log was."""
-        return max(0.0, time.time() - self.meta.get("written", 0.0))
+        return max(0.0, time.time() - float(self.meta.get("written", 0.0)))
 
     # -- writing: only the follower ----------------------------------------------------------------------------------
 

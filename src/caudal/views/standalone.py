@@ -34,11 +34,11 @@ def open_view(
     client: Mapping[str, str] | None = None,
     follower: Follower | None = None,
 ) -> Any:
-    """A KeyValueView, WindowView or SessionView that follows `topic` until it is closed. It may have to catch up yet: see `wait`.
+    """A KeyValueView, WindowView or SessionView that follows `topic` until it is closed; it may have to catch up yet.
 
     `kind` is "key-value", "timestamped", "window" or "session"; the two last need the store's retention, windows their
-    size too. `client` takes librdkafka properties. `follower` is one that several views share:
-    one thread and one connection for all of them.
+    size too. `client` takes librdkafka properties. `follower` is one that several views share: one thread and one
+    connection for all of them.
     """
     chosen = _kind(kind)
     size, kept = milliseconds(window_size), milliseconds(retention)

@@ -39,7 +39,7 @@ class Tasks:
         self.drivers = [TopologyTestDriver(topology) for _ in range(partitions)]
         for name in topology.internal_topics:
             if name.endswith("-changelog"):
-                broker.create_topic(name, partitions, **{"cleanup.policy": "compact"})
+                broker.create_topic(name, partitions, cleanup_policy="compact")
         self._producer: Any = Producer(
             {"bootstrap.servers": broker.bootstrap, "transactional.id": f"{topology.application_id}-tests"}
         )
