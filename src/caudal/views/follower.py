@@ -34,7 +34,7 @@ log = logging.getLogger("caudal.views")
 POLL_SECONDS = 0.1
 GATHER_SECONDS = 0.01  # how long the first record of a write waits for company: a write costs as much as 50 records
 FIRST_PORTION = 10_000  # records per write until a view is ready; nobody reads yet
-PORTION = 1_000  # afterwards: readers wait for a write
+PORTION = 250  # afterwards: readers wait for a write, and one of so many random keys takes 2 or 3 ms
 MEASURE_SECONDS = 1.0
 MEASURE_CALL_SECONDS = 3.0
 LOOK_SECONDS = 5.0  # between looks at whether topics are still the same
@@ -87,6 +87,7 @@ class Follower:
         self._closing = threading.Event()
         self._consumer: Any = None
         self._measured = self._looked = 0.0
+        self._more = False  # the last portion was full: more is waiting
 
     def add(self, followed: Followed) -> None:
         with self._lock:
@@ -249,10 +250,11 @@ class Follower:
         first = self._consumer.poll(POLL_SECONDS)
         if first is None:
             return
-        catching_up = any(not followed.progress.ready for followed in self._open())
-        if not catching_up:
+        most = PORTION if all(followed.progress.ready for followed in self._open()) else FIRST_PORTION
+        if not self._more:
             time.sleep(GATHER_SECONDS)
-        more = self._consumer.consume((FIRST_PORTION if catching_up else PORTION) - 1, 0)
+        more = self._consumer.consume(most - 1, 0)
+        self._more = len(more) == most - 1
         batches: dict[Place, list[Any]] = {}
         eofs: dict[Place, int] = {}
         for message in (first, *more):
