@@ -67,7 +67,7 @@ class Followed:
 
     def close(self) -> None:
         if self.index is not None:
-            if self.is_open:
+            if self.is_open and self.progress.is_within(0):
                 self.index.apply({}, self.progress.positions)
             self.index.close()
             self.index = None
@@ -345,8 +345,11 @@ class Follower:
                 self._interrupt(followed, f"topic '{followed.topic}' was deleted")
             elif topic.id != index.topic_id or topic.partitions != index.partitions:
                 self._interrupt(followed, f"topic '{followed.topic}' was made anew or has other partitions")
-            elif index.age > TOUCH_SECONDS:
-                self._write(followed, {}, followed.progress.positions)
+            elif followed.progress.is_within(0):
+                if index.age > TOUCH_SECONDS:
+                    self._write(followed, {}, followed.progress.positions)
+            elif index.age > TOMBSTONE_SECONDS:
+                self._interrupt(followed, "it was behind for so long that deletions may have been missed")
 
 
 def doubt(index: ViewIndex, topic_id: str, begins: Mapping[int, int], ends: Mapping[int, int]) -> str | None:

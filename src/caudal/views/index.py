@@ -68,24 +68,26 @@ class ViewIndex:
     # -- writing: only the follower ----------------------------------------------------------------------------------
 
     def begin(self, topic_id: str, offsets: Mapping[int, int], anew: bool) -> None:
-        """It follows this topic from these offsets on; `anew` empties it first."""
+        """It follows this topic from these offsets on; `anew` empties it first. It becomes no younger by that."""
         with self._lock:
             if anew:
                 self._state.wipe()
-            self._commit({"topic_id": topic_id, "offsets": _by_text(offsets)})
+                self.meta = {}
+            self._commit({"written": time.time(), **self.meta, "topic_id": topic_id, "offsets": _by_text(offsets)})
 
     def apply(self, records: Mapping[int, list[LogRecord]], offsets: Mapping[int, int]) -> None:
-        """Takes changelog records over, and where they end."""
+        """Takes changelog records over, and where they end. Without records: it is still as the log is."""
         if self._checked is not None:
             records = {number: self._readable(batch, *self._checked) for number, batch in records.items()}
         with self._lock:
             for number, batch in records.items():
                 self._state.restore_batch(str(number), batch)
-            self._commit({"offsets": {**self.meta["offsets"], **_by_text(offsets)}})
+            known = {**self.meta["offsets"], **_by_text(offsets)}
+            self._commit({**self.meta, "offsets": known, "written": time.time()})
 
-    def _commit(self, news: Mapping[str, Any]) -> None:
-        self.meta = {**self.meta, **news, "written": time.time()}
-        self._state.commit(self.meta)
+    def _commit(self, meta: dict[str, Any]) -> None:
+        self._state.commit(meta)
+        self.meta = meta
 
     def _readable(self, records: list[LogRecord], key: Serde, value: Serde) -> list[LogRecord]:
         """Anybody may write a source topic. What does not parse never reached the store, so it does not reach us."""

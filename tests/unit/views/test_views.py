@@ -386,3 +386,22 @@ def test_an_index_is_trusted_where_the_log_explains_it(tmp_path: Path, meta: dic
     said = follower.doubt(made, "one", {0: 0, 1: 2}, {0: 10, 1: 5})
     made.close()
     assert said is None if why is None else said is not None and why in said
+
+
+def test_an_index_is_as_old_as_the_last_time_it_was_as_the_log(tmp_path: Path) -> None:
+    spec = counting("age").build().stores["n"]
+    made = index.ViewIndex(tmp_path, spec, 1, "lmdb")
+    made.begin("one", {0: 0}, anew=False)
+    made.apply({0: [(b"a", Long().serialize(1), 0)]}, {0: 1})
+    made._commit({**made.meta, "written": time.time() - 100})
+    made.close()
+    again = index.ViewIndex(tmp_path, spec, 1, "lmdb")
+    assert again.offsets == {0: 1} and again.age > 99
+    again.begin("one", again.offsets, anew=False)
+    assert again.age > 99, "that somebody looked at it makes it no younger"
+    again.apply({}, {0: 1})
+    assert again.age < 50
+    again.begin("two", {0: 0}, anew=True)
+    with again.reading() as stores:
+        assert stores[0].get("a") is None and again.offsets == {0: 0}
+    again.close()
