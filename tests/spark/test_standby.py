@@ -104,7 +104,7 @@ def test_the_standby_goes_on_where_the_killed_instance_was(
     assert f"'{application_id}' is RUNNING" in (tmp_path / "log").read_text()
 
 
-def test_the_flags_that_come_later_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_flags_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from caudal.cli.commands import run
 
     for name, value in {"APPLICATION": "app", "SOURCE": "a", "TARGET": "b"}.items():
@@ -121,8 +121,8 @@ def test_the_flags_that_come_later_are_refused(tmp_path: Path, monkeypatch: pyte
         "describe": False,
         "quiet": True,
     }
-    with pytest.raises(UsageError, match="--http comes with interactive queries"):
-        run._run(builder, **{**given, "http": 7070})
+    with pytest.raises(UsageError, match="--http takes a port or HOST:PORT, not 'here'"):
+        run._run(builder, **{**given, "http": "here"})
     with pytest.raises(CliError, match="no broker at localhost:1"):
         run._run(builder, **given)
     empty = tmp_path / "empty.py"

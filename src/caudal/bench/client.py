@@ -20,9 +20,10 @@ class ClientError(Exception):
 
 
 class Client:
-    def __init__(self) -> None:
+    def __init__(self, *modules: str) -> None:
+        """`modules` are those with further workloads."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "caudal.bench.client_process"],
+            [sys.executable, "-m", "caudal.bench.client_process", *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

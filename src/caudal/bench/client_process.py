@@ -8,6 +8,7 @@ process.
 from __future__ import annotations
 
 import gc
+import importlib
 import inspect
 import json
 import sys
@@ -38,6 +39,8 @@ def perform(name: str, arguments: dict[str, Any], stop: threading.Event) -> None
 
 
 def main() -> None:
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
     stop = threading.Event()
     for line in sys.stdin:
         message = json.loads(line)

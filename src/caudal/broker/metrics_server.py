@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import socket
 from typing import TYPE_CHECKING
 
 from caudal.broker.metrics import Family, render_families
+from caudal.http_hosts import names_us
 
 if TYPE_CHECKING:
     from caudal.broker.broker import Broker
@@ -135,17 +135,7 @@ class MetricsServer:
 
     def _is_us(self, host_header: str) -> bool:
         """Whether the Host header names this machine as the operator exposed it."""
-        host = _host_of(host_header)
-        if host in {"localhost", "127.0.0.1", "::1", self.host.lower()}:
-            return True
-        if _is_loopback(self.host):
-            return False
-        # Exposed on purpose: addresses and this machine's own names are fine; a stranger's name is what rebinding uses.
-        return _is_address(host) or host in {
-            str(self.broker.host).lower(),
-            socket.gethostname().lower(),
-            socket.getfqdn().lower(),
-        }
+        return names_us(host_header, self.host, str(self.broker.host))
 
 
 def _headers(lines: list[str]) -> dict[str, list[str]]:
@@ -158,26 +148,6 @@ def _headers(lines: list[str]) -> dict[str, list[str]]:
             raise ValueError(line)
         headers.setdefault(name.lower(), []).append(value.strip())
     return headers
-
-
-def _host_of(header: str) -> str:
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.partition(":")[0].lower()
-
-
-def _is_address(host: str) -> bool:
-    import ipaddress
-
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or (host.startswith("127.") and _is_address(host))
 
 
 def _refuse(status: int, reason: str) -> Answer:

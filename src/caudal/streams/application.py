@@ -4,7 +4,7 @@
     app.state, app.metrics(), app.tasks()
     app.stop()
 
-This is the public face; the work is in `caudal.runtime.spark` (host.py).
+This is the public face; the work is in `caudal.runtime.spark` (host.py) and, for `app.store`, in `caudal.views`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from caudal.runtime.spark.host import SparkHost
     from caudal.runtime.spark.hosted_application import Listener
     from caudal.streams.builder import StreamsBuilder
+    from caudal.views import ApplicationViews
 
 log = logging.getLogger("caudal.streams")
 
@@ -31,6 +32,7 @@ __all__ = ["Application", "start", "start_all", "run"]
 
 START_SECONDS = 180.0
 STOP_SECONDS = 60.0
+VIEW_SECONDS = 30.0  # how long `store` waits for a view that catches up
 
 
 class Application:
@@ -77,6 +79,7 @@ class Application:
         from caudal.runtime.spark.hosted_application import HostedApplication
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
         from caudal.runtime.stores.engines import DEFAULT_ENGINE
+        from caudal.views import ApplicationViews
 
         if late_topic is not None and deadline is None:
             raise StreamsError("late_topic needs a hard deadline, and none is given.")
@@ -105,6 +108,7 @@ class Application:
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
         self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
+        self._views = ApplicationViews(topology, settings)
         self._owns_host = host is None
         self._host = host or SparkHost(
             master=master,
@@ -140,6 +144,7 @@ class Application:
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finishes the batch under way, commits, leaves the group. Stopping twice is no error."""
+        self._views.close()
         if self._owns_host:
             self._hosted.wanted = False
             self._host.close()
@@ -218,10 +223,18 @@ class Application:
         """`listener(new, old)` is called at every change of state, in whichever thread makes it."""
         self._hosted.listeners.append(listener)
 
-    def store(self, name: str) -> Any:
-        raise StreamsError(
-            "Interactive queries are not built yet: read the store's changelog topic or a table's output topic."
-        )
+    @property
+    def views(self) -> ApplicationViews:
+        """The stores that can be asked: `app.views.names`, `"totals" in app.views`."""
+        return self._views
+
+    def store(self, name: str, wait: float = VIEW_SECONDS) -> Any:
+        """A store to be asked: `.get(key)`, `.range(a, b)`, `.fetch(key, start, end)`; see caudal.views.
+
+        It reads the store's changelog, so it also answers while the application is paused or stands by. The first time
+        it catches up first; that is waited for.
+        """
+        return self._views.open(name).wait(wait)
 
 
 def start(builder: StreamsBuilder | Topology, **settings: Any) -> Application:

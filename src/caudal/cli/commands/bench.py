@@ -35,4 +35,4 @@ def bench(context: typer.Context) -> None:
 
 def _is_benchmark(name: str) -> bool:
     # The benchmarks are named like the part they measure; the other modules of the package are their machinery.
-    return name in {"broker", "streams", "ksql", "registry", "connect"}
+    return name in {"broker", "streams", "views", "ksql", "registry", "connect"}

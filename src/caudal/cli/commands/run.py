@@ -22,6 +22,7 @@ from caudal.cli.errors import CliError, UsageError
 
 if TYPE_CHECKING:
     from caudal.streams import StreamsBuilder
+    from caudal.streams.application import Application
 
 Master = Annotated[
     str | None, typer.Option("--master", metavar="URL", help="Spark master (default: this machine's cores).")
@@ -38,7 +39,8 @@ GuaranteeFlag = Annotated[
     str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
 ]
 Http = Annotated[
-    int | None, typer.Option("--http", metavar="PORT", help="(comes later) Interactive queries over HTTP.")
+    str | None,
+    typer.Option("--http", metavar="[HOST:]PORT", help="Answer queries of the stores over HTTP (host: 127.0.0.1)."),
 ]
 StateDir = Annotated[
     Path | None, typer.Option("--state-dir", help="Folder for local state (a cache of the changelogs).")
@@ -178,7 +180,7 @@ def _run(
     *,
     bootstrap: str,
     mode: str,
-    http: int | None,
+    http: str | None,
     state_dir: Path | None,
     metrics_port: int | None,
     properties: list[str] | None,
@@ -198,8 +200,7 @@ def _run(
     if describe:
         print(topology.describe(), end="")
         return
-    if http is not None:
-        raise UsageError("--http comes with interactive queries, which are not built yet")
+    address = _address(http) if http is not None else None
     from confluent_kafka import KafkaException
 
     from caudal.streams.application import Application, run_until_stopped
@@ -228,9 +229,34 @@ def _run(
 
             port = serve_metrics(application, metrics_port)
             logging.getLogger("caudal.streams").info("metrics at http://127.0.0.1:%d/metrics", port)
+        if address is not None:
+            _serve_queries(application, *address)
         run_until_stopped(application)
     except (StreamsError, ValueError) as error:
         raise CliError(str(error).rstrip(".")) from None
+
+
+def _address(text: str) -> tuple[str, int]:
+    """HOST:PORT or PORT."""
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"--http takes a port or HOST:PORT, not '{text}'")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _serve_queries(application: Application, host: str, port: int) -> None:
+    """The stores of the application over HTTP, until the process ends."""
+    from caudal.cli.ports import port_holder
+    from caudal.views.http_server import ViewServer
+
+    server = ViewServer(application.views, host, port)
+    try:
+        server.start()
+    except OSError as error:
+        holder = port_holder(port)
+        why = f"{holder} listens there; choose another port" if holder else error.strerror or error
+        raise CliError(f"--http cannot listen on {host}:{port}: {why}") from None
+    logging.getLogger("caudal.streams").info("queries at %s/stores", server.address)
 
 
 def _say_what_happens(quiet: bool) -> None:

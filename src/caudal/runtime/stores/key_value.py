@@ -75,15 +75,13 @@ class Keyed(Store):
 
     def _scan(self, first: bytes, end: bytes | None, reverse: bool = False) -> Iterator[tuple[Any, Entry]]:
         """Entries with first <= raw key < end. The overlay is taken at once, so that later puts do not disturb."""
-        return self._walk(self._overlay(first, end, reverse), first, end, reverse)
-
-    def _walk(
-        self, overlay: list[tuple[Any, Entry]], first: bytes, end: bytes | None, reverse: bool
-    ) -> Iterator[tuple[Any, Entry]]:
         key_of = self._deserialize_key
+        return ((key_of(raw), entry) for raw, entry in self.entries(first, end, reverse))
+
+    def entries(self, first: bytes, end: bytes | None, reverse: bool = False) -> Iterator[tuple[bytes, Entry]]:
+        """The same with keys as bytes: what puts the stores of several partitions in one order."""
         stored = self._stored(first, end, reverse)
-        for raw, entry in merged(overlay, stored, self._decode, self._own_entry, reverse):
-            yield key_of(raw), entry
+        return merged(self._overlay(first, end, reverse), stored, self._decode, self._own_entry, reverse)
 
     def _stored(self, first: bytes, end: bytes | None, reverse: bool) -> Iterator[tuple[bytes, bytes]]:
         prefix = self._prefix

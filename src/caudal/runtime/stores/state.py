@@ -181,6 +181,10 @@ class TaskState:
     def size_bytes(self) -> int:
         return sum(side.engine.size_bytes() for side in self._sides)
 
+    def approximate_count(self) -> int:
+        """About how many entries all stores have together."""
+        return sum(side.engine.approximate_count() for side in self._sides)
+
     def close(self) -> None:
         """Drops what was not committed and lets go of the folder."""
         for side in self._sides:

@@ -44,6 +44,10 @@ class Engine(Protocol):
 
     def size_bytes(self) -> int: ...
 
+    def approximate_count(self) -> int:
+        """About how many entries there are, without reading them."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -88,6 +88,7 @@ class _InFolder:
         self.wipe = engine.wipe
         self.sync = engine.sync
         self.size_bytes = engine.size_bytes
+        self.approximate_count = engine.approximate_count
 
     def close(self) -> None:
         if self._engine.is_owner():

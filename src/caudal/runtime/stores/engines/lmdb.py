@@ -197,6 +197,11 @@ class LmdbEngine:
             return 0
         return int((self._env.info()["last_pgno"] + 1) * self._env.stat()["psize"])
 
+    def approximate_count(self) -> int:
+        if self._closed:
+            return 0
+        return max(0, int(self._env.stat()["entries"]) - 2)  # without owner and meta
+
     def close(self) -> None:
         if not self._closed:
             self._end_snapshot()

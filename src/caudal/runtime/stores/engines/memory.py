@@ -109,5 +109,8 @@ class MemoryEngine:
     def size_bytes(self) -> int:
         return self._bytes
 
+    def approximate_count(self) -> int:
+        return len(self._data) - self._deleted
+
     def close(self) -> None:
         pass

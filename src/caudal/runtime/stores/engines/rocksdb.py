@@ -127,6 +127,11 @@ class RocksDbEngine:
     def size_bytes(self) -> int:
         return sum(file.stat().st_size for file in self._path.iterdir() if file.is_file())
 
+    def approximate_count(self) -> int:
+        if self._db is None:
+            return 0
+        return int(self._db.property_int_value("rocksdb.estimate-num-keys") or 0)
+
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
