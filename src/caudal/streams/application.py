@@ -5,7 +5,7 @@
     app.stop()
 
 This is the public face; the work is in `caudal.runtime.spark` (host.py). Left for later: real-time mode, interactive
-queries (`app.store`), batch.
+queries (`app.store`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from caudal.plan.topology import Topology
 from caudal.runtime.errors import Handlers, OnError, StreamsError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from caudal.runtime.batch.bounds import Bound
+    from caudal.runtime.batch.result import BatchResult
     from caudal.runtime.spark.host import SparkHost
     from caudal.runtime.spark.hosted_application import Listener
     from caudal.streams.builder import StreamsBuilder
@@ -67,6 +71,7 @@ class Application:
 
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
+        from caudal.runtime.batch.sparks import SparkSettings
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
@@ -96,6 +101,7 @@ class Application:
             max_records_per_batch=max_records_per_batch,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
+        self._spark_settings = SparkSettings(master, threads, dict(spark_config or {}), tuple(py_files))
         self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
         self._owns_host = host is None
         self._host = host or SparkHost(
@@ -165,6 +171,27 @@ class Application:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    # -- batch ---------------------------------------------------------------------------------------------------------
+
+    def run_batch(self, *, starting: Bound = "earliest", ending: Bound = "latest", write: bool = False) -> BatchResult:
+        """The same topology over what is in its topics from `starting` to `ending`, as Spark batch. Independent of
+        `start`: no group, no offsets and no state are touched. With `write`, its output goes to Kafka.
+
+        A bound is "earliest", "latest", a time (datetime or epoch milliseconds), or {topic: {partition: offset}}.
+        """
+        from caudal.runtime.batch.run import run_batch
+
+        result = run_batch(self.topology, self._hosted.settings, self._spark_settings, starting, ending)
+        if write:
+            result.write()
+        return result
+
+    def table_df(self, name: str, *, key_schema: Any = None, value_schema: Any = None) -> DataFrame:
+        """A table as a Spark DataFrame, as its changelog has it now; the application may be running or not."""
+        from caudal.runtime.batch.changelog_frame import table_df
+
+        return table_df(self.topology, self._hosted.settings, self._spark_settings, name, key_schema, value_schema)
 
     # -- what it tells -------------------------------------------------------------------------------------------------
 

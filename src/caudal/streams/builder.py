@@ -22,6 +22,8 @@ from caudal.streams.table import KTable
 from caudal.streams.table_state import SourceState
 
 if TYPE_CHECKING:
+    from caudal.runtime.batch.bounds import Bound
+    from caudal.runtime.batch.result import BatchResult
     from caudal.streams.application import Application
 
 
@@ -199,6 +201,17 @@ class StreamsBuilder:
         from caudal.streams.application import start
 
         return start(self, **settings)
+
+    def run_batch(
+        self, *, starting: Bound = "earliest", ending: Bound = "latest", write: bool = False, **settings: Any
+    ) -> BatchResult:
+        """Runs the topology over what is in its topics now, as Spark batch, and gives its topics and tables back.
+
+        Takes the settings of `start`; `Application.run_batch` says what the bounds are.
+        """
+        from caudal.streams.application import Application
+
+        return Application(self, **settings).run_batch(starting=starting, ending=ending, write=write)
 
     def run(self) -> None:
         """Runs the application until it is stopped, with the flags of `caudal run` from the command line."""
