@@ -44,9 +44,9 @@ class Result:
         found = [row for row in self.rows if row["kind"] == rows.RECORD and row["name"] == name]
         return sorted(found, key=lambda row: (row["queue"], row["offset"]))
 
-    def table(self, name: str) -> dict[tuple[int, bytes], tuple[bytes, int]]:
+    def table(self, name: str) -> dict[bytes, tuple[bytes, int]]:
         return {
-            (row["partition"], row["key"]): (row["value"], row["timestamp"])
+            row["key"]: (row["value"], row["timestamp"])
             for row in self.rows
             if row["kind"] == rows.TABLE and row["name"] == name
         }
@@ -57,6 +57,10 @@ class Result:
             if row["kind"] == rows.FIGURE and row["name"] == name:
                 found[row["value"].decode()] += row["offset"]
         return found
+
+
+def headers_of(row: dict[str, Any]) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple((header["key"], header["value"]) for header in row["headers"] or ())
 
 
 def run(
