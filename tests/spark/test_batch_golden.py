@@ -6,7 +6,6 @@ what Kafka Streams put out (where the case's steps are in the order of time), ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -111,8 +110,8 @@ def _produce(broker: EmbeddedBroker, inputs: list[Inputs]) -> None:
 
 
 @pytest.fixture(scope="module")
-def run(spark: Any, broker: EmbeddedBroker) -> Iterator[Run]:
-    yield Run(broker)
+def run(spark: Any, broker: EmbeddedBroker) -> Run:
+    return Run(broker)
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.id for case in CASES])

@@ -191,7 +191,9 @@ class Application:
         """A table as a Spark DataFrame, as its changelog has it now; the application may be running or not."""
         from caudal.runtime.batch.changelog_frame import table_df
 
-        return table_df(self.topology, self._hosted.settings, self._spark_settings, name, key_schema, value_schema)
+        settings = self._hosted.settings
+        frame: DataFrame = table_df(self.topology, settings, self._spark_settings, name, key_schema, value_schema)
+        return frame
 
     # -- what it tells -------------------------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ def parse(text: str) -> Bound:
             if not (topic and partition.isdigit() and offset.isdigit()):
                 raise StreamsError(f"'{part}' names no offset: write TOPIC:PARTITION=OFFSET, such as orders:0=5.")
             offsets.setdefault(topic.strip(), {})[int(partition)] = int(offset)
-        return offsets  # type: ignore[return-value]
+        return offsets
     try:
         return datetime.fromisoformat(text)
     except ValueError:

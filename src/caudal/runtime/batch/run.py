@@ -81,6 +81,8 @@ class _Batch:
     # -- stage after stage -------------------------------------------------------------------------------------------
 
     def run(self, spark: Any) -> BatchResult:
+        for topic in sorted(self._stages.written - self._topology.internal_topics.keys()):
+            log.warning("The application writes topic '%s' itself: the batch reads only what it writes there.", topic)
         result = BatchResult(self._cargo, spark)
         try:
             for stage in self._stages.stages:
