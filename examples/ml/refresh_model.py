@@ -1,8 +1,8 @@
 r"""Scores payments with a model that is replaced while the application runs: nothing is restarted.
 
-Shows: a model as one record of a compacted topic, read as a global table, so that every task has the newest; a table of
-the running application as a Spark DataFrame (`table_df`), from which the next model is learnt by Spark's MLlib. Payments
-are scored as soon as they come; what was really fraud is known later, and comes as another topic.
+Shows: a model as one record of a compacted topic, read as a global table, so that every task has the newest; and a
+table of the running application as a Spark DataFrame (`table_df`), from which Spark's MLlib learns the next model.
+Payments are scored as soon as they come; what was really fraud is known later, and comes as another topic.
 
 Run it, with a broker at localhost:9092 (`caudal broker`) and the spark extra (pip install 'caudal[spark]'):
 
@@ -19,7 +19,7 @@ From another terminal: a payment before there is a model, some payments that wer
     echo 'p2={"ratio": 9.5, "night": 1}' | caudal produce card-payments -K =
     caudal consume scored-payments -K ': '
 
-The first payment has no risk, the second has one, and names the version of the model. Let cron call `learn` every night.
+The first payment has no risk, the second has one, and names the version of its model. Let cron call `learn` each night.
 """
 
 import json
@@ -71,7 +71,7 @@ def learn(bootstrap):
         "intercept": float(fitted.intercept),
     }
     rows.unpersist()
-    producer = Producer({"bootstrap.servers": bootstrap})
+    producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})  # Java's
     producer.produce("models", json.dumps(model), MODEL)
     producer.flush()
     return model
@@ -82,7 +82,7 @@ def sample(bootstrap, first=0, count=1000, seed=7):
     from confluent_kafka import Producer
 
     chance = random.Random(seed)
-    producer = Producer({"bootstrap.servers": bootstrap})
+    producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})  # Java's
     for number in range(first, first + count):
         fraud = int(chance.random() < 0.1)
         ratio = chance.uniform(3, 12) if fraud else chance.uniform(0.5, 3.5)

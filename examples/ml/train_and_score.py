@@ -94,7 +94,7 @@ def sample(bootstrap, count=2000, seed=7):
     from confluent_kafka import Producer
 
     chance = random.Random(seed)
-    producer = Producer({"bootstrap.servers": bootstrap})
+    producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})  # Java's
     usual = [chance.uniform(10, 100) for _ in range(50)]
     for _ in range(count):
         card, fraud = chance.randrange(50), int(chance.random() < 0.05)

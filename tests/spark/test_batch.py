@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from caudal.runtime.errors import StreamsError
 from caudal.serde import Json, Long, String
 from caudal.streams import StreamsBuilder, session, tumbling
 from caudal.streams.application import Application
+from tests.examples.test_headers import parse
 from tests.spark.conftest import Kafka
 
 Unique = Callable[[str], str]
@@ -249,3 +251,27 @@ def test_the_command_line_runs_a_batch(kafka: Kafka, unique: Unique, tmp_path: P
     refused = runner.invoke(build_app(["run"]), ["run", str(file), *flags, "--write"])
     assert refused.exit_code != 0
     assert "--from, --to and --write go with --batch" in str(refused.exception or refused.output)
+
+
+def test_the_page_is_true(
+    kafka: Kafka, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spark: Any
+) -> None:
+    """The code of docs/batch.md, from top to bottom."""
+    page = (Path(__file__).parents[2] / "docs" / "batch.md").read_text()
+    blocks = re.findall(r"^```python[^\n]*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    kafka.create("orders")
+    users = ["ana", "eva", "ana", "leo"]
+    kafka.send("orders", *((str(n), json.dumps({"user": user, "amount": n})) for n, user in enumerate(users, 1)))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"bootstrap": kafka.bootstrap}
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"block {number} of docs/batch.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert re.search(r"\|ana\|\s+2\|", said)
+    assert "table    orders-per-user: 3 rows" in said
+    assert "['key', 'value', 'timestamp']" in said
+    assert '"city":"Soria"' in said
+    commands = re.findall(r"^(caudal run .*)$", page, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        parse(command)

@@ -250,8 +250,8 @@ def _run_batch(application: Application, starting: str | None, ending: str | Non
     from caudal.runtime.errors import StreamsError
 
     try:
-        bounds = {"starting": parse(starting or "earliest"), "ending": parse(ending or "latest")}
-        with application.run_batch(**bounds) as result:
+        first, end = parse(starting or "earliest"), parse(ending or "latest")
+        with application.run_batch(starting=first, ending=end) as result:
             print(result.summary())
             for topic, count in result.write().items() if write else ():
                 print(f"written  {topic}: {count}")
