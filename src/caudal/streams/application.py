@@ -71,7 +71,7 @@ class Application:
 
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
-        from caudal.runtime.batch.sparks import SparkSettings
+        from caudal.runtime.batch.jobs import SparkSettings
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir

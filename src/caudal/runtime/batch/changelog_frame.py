@@ -9,9 +9,9 @@ from typing import Any
 
 from caudal.plan.naming import changelog_topic
 from caudal.plan.topology import StoreKind, StoreSpec, Topology
-from caudal.runtime.batch import frames, sparks, tables
+from caudal.runtime.batch import frames, jobs, tables
 from caudal.runtime.batch.bounds import EARLIEST, LATEST, Offsets
-from caudal.runtime.batch.sparks import SparkSettings
+from caudal.runtime.batch.jobs import SparkSettings
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.spark.settings import Settings
 from caudal.runtime.spark.topics import ClusterTopics
@@ -44,7 +44,7 @@ def table_df(
     if not ranges:
         columns = "key binary, value binary, timestamp bigint"
         return frames.table_frame(spark.createDataFrame([], columns), spec, key_schema, value_schema)
-    changes = sparks.kafka_rows(spark, settings, ranges)
+    changes = jobs.kafka_rows(spark, settings, ranges)
     return frames.table_frame(_last_values(changes, spec), spec, key_schema, value_schema)
 
 

@@ -179,7 +179,7 @@ def decoded(frame: Any, decoding: Decoding, key_schema: Any = None, value_schema
     """A frame of (key, value, timestamp, more…) with typed columns."""
     from pyspark.sql import functions
 
-    from caudal.runtime.batch.sparks import map_in_arrow
+    from caudal.runtime.batch.jobs import map_in_arrow
     from caudal.runtime.errors import StreamsError
 
     typed = map_in_arrow(frame, decoding, decoding.schema())

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from caudal.runtime.batch import rows, sparks
+from caudal.runtime.batch import jobs, rows
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.spark.settings import Settings
 
@@ -26,7 +26,7 @@ def publish(frames: list[Any], settings: Settings, topics: list[str]) -> dict[st
     for frame in frames:
         wanted = (frame["kind"] == rows.RECORD) & frame["name"].isin(topics)
         columns = frame.filter(wanted).select("name", "partition", "timestamp", "key", "value", "headers")
-        written = sparks.map_in_arrow(columns, _writing(freight), "topic string, n bigint, failure string")
+        written = jobs.map_in_arrow(columns, _writing(freight), "topic string, n bigint, failure string")
         try:
             counts = written.groupBy("topic").agg(functions.sum("n").alias("n"), functions.max("failure").alias("f"))
             for row in counts.collect():
@@ -36,7 +36,7 @@ def publish(frames: list[Any], settings: Settings, topics: list[str]) -> dict[st
         except StreamsError:
             raise
         except Exception as error:
-            raise sparks.failed("Writing the results of the batch", error) from error
+            raise jobs.failed("Writing the results of the batch", error) from error
     return dict(found)
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from caudal.plan.errors import PlanError
 from caudal.plan.partitions import resolve_partitions
 from caudal.plan.topology import Topology
-from caudal.runtime.batch import bounds, rows, sparks
+from caudal.runtime.batch import bounds, jobs, rows
 from caudal.runtime.batch.bounds import Bound, Offsets, Place, Range
+from caudal.runtime.batch.jobs import SparkSettings
 from caudal.runtime.batch.result import BatchResult
-from caudal.runtime.batch.sparks import SparkSettings
 from caudal.runtime.batch.stages import Group, Stage, Stages, stages
 from caudal.runtime.batch.worker import Freight
 from caudal.runtime.errors import StreamsError
@@ -113,7 +113,7 @@ class _Batch:
         try:
             found = counted.collect()
         except Exception as error:
-            raise sparks.failed(f"The batch of '{self._topology.application_id}'", error) from error
+            raise jobs.failed(f"The batch of '{self._topology.application_id}'", error) from error
         failures = sorted(row["name"] for row in found if row["kind"] == rows.FAILURE)
         if failures:
             raise StreamsError(failures[0])
@@ -143,7 +143,7 @@ class _Batch:
         return not others and not group.together and len(topics) == 1 and topics[0] not in self._stages.written
 
     def _from_kafka(self, spark: Any, ranges: Mapping[Place, Range]) -> Any:
-        frame = sparks.kafka_rows(spark, self._settings, ranges)
+        frame = jobs.kafka_rows(spark, self._settings, ranges)
         groups = {topic: self._stages.readers[topic][1] for topic, _ in ranges}
         first = _by_topic(frame, {topic: group.first for topic, group in groups.items()})
         step = _by_topic(frame, {topic: 0 if group.together else 1 for topic, group in groups.items()})
@@ -166,7 +166,7 @@ class _Batch:
 
     def _worked(self, frame: Any, direct: bool) -> Any:
         freight = pickle.dumps(Freight(self._parcel, self._stages, direct, self._global_ranges))
-        return sparks.map_in_arrow(frame, _worker_function(freight), rows.OUTPUT_SCHEMA)
+        return jobs.map_in_arrow(frame, _worker_function(freight), rows.OUTPUT_SCHEMA)
 
 
 def _worker_function(freight: bytes) -> Callable[[Any], Any]:

@@ -8,6 +8,7 @@ raised, it would be tried again, with the same end. Not here: Spark (run.py) and
 
 from __future__ import annotations
 
+import functools
 import pickle
 import shutil
 import tempfile
@@ -72,6 +73,13 @@ def run_units(data: bytes, batches: Iterator[Any]) -> Iterator[Any]:
             pass  # Spark wants its rows taken, also after a failure
 
 
+@functools.lru_cache(maxsize=2)
+def _unpacked(parcel: bytes) -> Cargo:
+    """A worker process runs many Spark tasks of one application."""
+    cargo: Cargo = pickle.loads(parcel)
+    return cargo
+
+
 def _chunks(first: Any, rest: Iterator[Any]) -> Iterator[Chunk]:
     yield from rows.chunks(first)
     for batch in rest:
@@ -81,7 +89,7 @@ def _chunks(first: Any, rest: Iterator[Any]) -> Iterator[Chunk]:
 class _Worker:
     def __init__(self, freight: Freight, folder: Path) -> None:
         self.output = OutputRows()
-        self.cargo: Cargo = pickle.loads(freight.parcel)
+        self.cargo = _unpacked(freight.parcel)
         self.stages = freight.stages
         self._direct = freight.direct
         self._folder = folder
