@@ -16,6 +16,7 @@ from caudal.runtime.batch import rows
 from caudal.runtime.batch.stages import stages
 from caudal.runtime.batch.worker import Freight, run_units
 from caudal.runtime.errors import Handlers, StreamsError
+from caudal.runtime.spark.parcels import packed
 from caudal.runtime.spark.settings import Cargo, Settings
 
 Input = tuple[bytes | None, bytes | None, int, tuple[tuple[str, bytes | None], ...]]
@@ -81,9 +82,7 @@ def run(
     order = stages(topology, resolved)
     sinks = {topic: partitions for sub in topology.subtopologies for topic in sub.sink_topics}
     cargo = Cargo(topology, Settings(handlers=handlers or Handlers()), {**sinks, **resolved.topics}, frozenset())
-    from pyspark import cloudpickle
-
-    freight = pickle.dumps(Freight(cloudpickle.dumps(cargo), order, False, {}))
+    freight = pickle.dumps(Freight(packed(cargo), order, False, {}))
     result = Result()
     for stage in order.stages:
         waiting = [

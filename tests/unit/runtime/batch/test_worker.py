@@ -59,7 +59,7 @@ def test_records_of_a_new_key_meet_in_one_task() -> None:
 def test_what_several_tasks_wrote_is_read_by_time() -> None:
     class Seen(Processor):
         def init(self, context: Any) -> None:
-            self.context = context
+            self.context: Any = context
 
         def process(self, record: Any) -> None:
             met = self.context.record_metadata
@@ -128,7 +128,12 @@ def test_queues_that_do_not_fit_in_memory_go_to_disk(monkeypatch: pytest.MonkeyP
     written: list[Path] = []
     writing = spool.Spool._write
     monkeypatch.setattr(spool, "MEMORY_BYTES", 500)
-    monkeypatch.setattr(spool.Spool, "_write", lambda self: (written.append(self._path), writing(self))[1])
+
+    def write(self: spool.Spool) -> None:
+        written.append(self._path)
+        writing(self)
+
+    monkeypatch.setattr(spool.Spool, "_write", write)
     result = in_process.run(builder.build(), inputs, PARTITIONS)
     assert written
     assert result.rows == expected.rows
