@@ -19,7 +19,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from caudal.plan.topology import SourceNode
+from caudal.plan.steps import GlobalTableJoin, Process, TableTransformValues
+from caudal.plan.topology import ProcessorNode, SourceNode, SubTopology
 from caudal.runtime.batch import rows
 from caudal.runtime.batch.bounds import Place, Range
 from caudal.runtime.batch.global_tables import GlobalTables
@@ -95,13 +96,16 @@ class _Worker:
         self._folder = folder
         self._globals: GlobalTables | None = None
         self._groups = {unit: group for stage in self.stages.stages for group in stage.groups for unit in group.units}
-        if self.cargo.topology.global_subtopologies:
-            self._globals = GlobalTables(self.cargo, folder)
-            self._globals.read(freight.global_ranges)
+        self._global_ranges = freight.global_ranges
 
-    @property
-    def global_stores(self) -> Mapping[str, Any]:
-        return {} if self._globals is None else self._globals.stores
+    def global_stores(self, sub: SubTopology) -> Mapping[str, Any]:
+        """All of them, read to their end; nothing for a sub-topology that cannot look into them."""
+        if not self.cargo.topology.global_subtopologies or not _sees_global_tables(sub):
+            return {}
+        if self._globals is None:
+            self._globals = GlobalTables(self.cargo, self._folder)
+            self._globals.read(self._global_ranges)
+        return self._globals.stores
 
     def run(self, chunks: Iterator[Chunk]) -> Iterator[Any]:
         unit: _Unit | None = None
@@ -244,7 +248,7 @@ class _UnitTask:
             partition,
             self._state.stores,
             self._emit,
-            global_stores=worker.global_stores,
+            global_stores=worker.global_stores(self._sub),
             handlers=cargo.settings.handlers,
             partitions_of=self._partitions_of,
         )
@@ -306,6 +310,12 @@ class _UnitTask:
             self.task.close()
         finally:
             self._state.close()
+
+
+def _sees_global_tables(sub: SubTopology) -> bool:
+    """By a join, or from a user's processor, which need not name the store."""
+    steps = (GlobalTableJoin, Process, TableTransformValues)
+    return any(isinstance(node, ProcessorNode) and isinstance(node.step, steps) for node in sub.nodes)
 
 
 def _task_number(cargo: Cargo, sub: int, partition: int) -> int:
