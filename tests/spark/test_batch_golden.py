@@ -18,8 +18,8 @@ from caudal.runtime.batch import rows
 from caudal.runtime.batch.result import BatchResult
 from caudal.streams import StreamsBuilder
 from caudal.testing import EmbeddedBroker
+from tests.golden.bounded import CASES, Expected, Inputs, expected_of, inputs_of
 from tests.golden.topologies import Prepared, prepare
-from tests.unit.runtime.batch.golden_cases import CASES, Expected, Inputs, expected_of, inputs_of
 
 CALL_SECONDS = 30.0
 

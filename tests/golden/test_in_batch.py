@@ -4,10 +4,12 @@ tests/spark/test_batch_golden.py.)"""
 from __future__ import annotations
 
 import pytest
-from tests.golden.case_files import Case
-from tests.golden.topologies import prepare
+
 from tests.unit.runtime.batch import in_process
-from tests.unit.runtime.batch.golden_cases import CASES, expected_of, inputs_of
+
+from .bounded import CASES, expected_of, inputs_of
+from .case_files import Case
+from .topologies import prepare
 
 pytest.importorskip("pyspark")
 # Global tables come from Kafka.

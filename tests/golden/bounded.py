@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.golden import case_files
-from tests.golden.case_files import Row
-from tests.golden.topologies import Prepared, row_of
-
 from caudal.runtime.batch.tables import entries, is_table
 from caudal.runtime.ordering import in_task_order
 from caudal.runtime.test_driver import TopologyTestDriver
+
+from . import case_files
+from .case_files import Row
+from .topologies import Prepared, row_of
 
 CASES = [case for case in case_files.load() if "spark" in case.hosts]
 
