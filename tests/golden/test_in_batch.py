@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from caudal.runtime.batch.partitioner import partition_of
 from tests.unit.runtime.batch import in_process
 
+from . import wide
 from .bounded import CASES, expected_of, inputs_of
 from .case_files import Case
 from .topologies import prepare
@@ -31,3 +33,18 @@ def test_a_batch_gives_what_a_stream_gives(case: Case) -> None:
     }
     assert outputs == expected.outputs
     assert {name: result.table(name) for name in expected.tables} == expected.tables
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_several_partitions_give_what_one_gives(seed: int, partitions: int) -> None:
+    """Counts, windows, sessions, every kind of join, a table grouped anew, over repartitions and a circle."""
+    inputs: dict[tuple[str, int], list[in_process.Input]] = {}
+    for record in wide.records(seed):
+        key, value, time = wide.encoded(record)
+        inputs.setdefault((record[0], partition_of(key, partitions)), []).append((key, value, time, ()))
+    result = in_process.run(wide.build().build(), inputs, partitions, batch_rows=50)
+    expected = wide.expected_tables(seed)
+    assert all(expected.values())
+    for name, table in expected.items():
+        assert result.table(name) == table, name

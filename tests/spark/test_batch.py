@@ -17,11 +17,13 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from caudal.cli.main import build_app
+from caudal.runtime.batch.rows import TABLE
 from caudal.runtime.errors import StreamsError
 from caudal.serde import Json, Long, String
 from caudal.streams import StreamsBuilder, session, tumbling
 from caudal.streams.application import Application
 from tests.examples.test_headers import parse
+from tests.golden import wide
 from tests.spark.conftest import Kafka
 
 Unique = Callable[[str], str]
@@ -94,6 +96,26 @@ def test_a_batch_gives_the_tables_and_topics_of_a_stream(
         assert windows.filter(f"key = 'u0' AND window_start = timestamp_millis({START})").count() == 12
         struct = result.table("summaries", value_schema="n bigint, last double").select("key", "value.n", "value.last")
         assert rows(struct) == [(f"u{n}", 40, 195.0 + n) for n in range(USERS)]
+
+
+def test_everything_at_once_over_several_partitions(kafka: Kafka, unique: Unique, spark: Any) -> None:
+    """Windows, sessions, every kind of join, tables grouped anew: the tables are those of one partition in process."""
+    prefix = unique("wide") + "-"
+    kafka.create(*(prefix + topic for topic in wide.TOPICS), partitions=4)
+    producer: Any = Producer({"bootstrap.servers": kafka.bootstrap, "partitioner": "murmur2"})
+    for record in wide.records(9, first=START):
+        key, value, timestamp = wide.encoded(record)
+        producer.produce(prefix + record[0], value, key, timestamp=timestamp)
+    assert producer.flush(30) == 0
+    found: dict[str, dict[bytes, tuple[bytes, int]]] = {}
+    with wide.build(unique("app"), prefix).run_batch(bootstrap=kafka.bootstrap) as result:
+        for frame in result.frames:
+            for row in frame.filter(f"kind = {TABLE}").collect():
+                table = found.setdefault(row["name"], {})
+                assert bytes(row["key"]) not in table  # a key belongs to one task
+                table[bytes(row["key"])] = (bytes(row["value"]), row["timestamp"])
+        assert result.table("sessions").count() == len(found["sessions"])
+    assert found == wide.expected_tables(9, first=START)
 
 
 def test_bounds_cut_the_input_and_writing_is_asked_for(kafka: Kafka, unique: Unique) -> None:

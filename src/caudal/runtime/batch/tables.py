@@ -20,6 +20,7 @@ from typing import Any
 
 from caudal.plan.topology import StoreKind, StoreSpec
 from caudal.serde import SessionWindowed, TimeWindowed
+from caudal.serde.foreign_key import SubscriptionSerde
 
 _START = struct.Struct(">q")
 _START_SEQUENCE = struct.Struct(">qi")
@@ -28,8 +29,11 @@ NO_TIME = -1
 
 
 def is_table(spec: StoreSpec) -> bool:
-    """Buffers, and the windows of a stream-stream join, hold records that wait: no tables."""
-    return spec.kind is not StoreKind.BUFFER and not spec.retain_duplicates
+    """No tables: buffers and the windows of a stream-stream join (records that wait), the notes of a foreign-key join,
+    and files."""
+    if spec.kind is StoreKind.BUFFER or spec.retain_duplicates or spec.static is not None:
+        return False
+    return not isinstance(spec.value, SubscriptionSerde)
 
 
 def entries(spec: StoreSpec, store: Any) -> Iterator[tuple[bytes, bytes, int]]:
