@@ -21,6 +21,7 @@ from caudal.testing import EmbeddedBroker
 from tests.golden.bounded import CASES, Expected, Inputs, expected_of, inputs_of
 from tests.golden.topologies import Prepared, prepare
 
+pytestmark = pytest.mark.timeout(600)  # the first test waits for all of them
 CALL_SECONDS = 30.0
 
 
