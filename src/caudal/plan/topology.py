@@ -26,6 +26,15 @@ class StoreKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class StaticFile:
+    """Where the rows of a static table are: Parquet, by one column."""
+
+    path: str  # of a file or a folder, as the workers see it
+    key: str
+    columns: tuple[str, ...] | None = None  # None: all
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSpec:
     name: str
     kind: StoreKind
@@ -39,6 +48,7 @@ class StoreSpec:
     changelog: str | None = None  # topic name where it is not <application>-<store>-changelog (a reused source topic)
     is_global: bool = False
     topic_configs: tuple[tuple[str, str], ...] = ()  # of the changelog, over Kafka Streams' own
+    static: StaticFile | None = None  # a global store that is a file
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """A task: one sub-topology times one partition number. Takes the bytes of input records, calls `emit` with output
 records.
 
-Pure: it opens nothing and reads no clock but the one it was given; state is in the stores it was given. The host
-decides which records come (in the order of `ordering.in_task_order`), and when state and offsets are committed.
+Pure: it opens nothing (but the files of static tables, once per process) and reads no clock but the one it was given;
+state is in the stores it was given. The host decides which records come (in the order of `ordering.in_task_order`), and
+when state and offsets are committed.
 
 What must outlive a Task object besides its stores (stream time and what operators know of it, such as up to which time
 closed windows were emitted) is in `metadata()`: the host commits it with the offsets and passes it to the next object.
@@ -22,6 +23,7 @@ from caudal.runtime.operators.operator import Operator, Process, TaskParts, fail
 from caudal.runtime.operators.sink import Emit, Sink
 from caudal.runtime.punctuation import Schedule
 from caudal.runtime.record import Headers, Record, RecordContext
+from caudal.runtime.stores.static import static_tables
 
 __all__ = ["Emit", "Task"]
 
@@ -79,7 +81,7 @@ class Task:
         self._parts = TaskParts(
             context=self._context,
             stores=stores,
-            global_stores=global_stores or {},
+            global_stores={**(global_stores or {}), **static_tables(topology.stores, sub)},
             specs=topology.stores,
             partition=partition,
             dropped=self.dropped,

@@ -4,7 +4,8 @@
     app.state, app.metrics(), app.tasks()
     app.stop()
 
-This is the public face; the work is in `caudal.runtime.spark` (host.py) and, for `app.store`, in `caudal.views`.
+This is the public face; the work is in `caudal.runtime.spark` (host.py), for `app.store` in `caudal.views`, for batches in
+`caudal.runtime.batch`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from caudal.plan.topology import Topology
 from caudal.runtime.errors import Handlers, OnError, StreamsError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from caudal.runtime.batch.bounds import Bound
+    from caudal.runtime.batch.result import BatchResult
     from caudal.runtime.spark.host import SparkHost
     from caudal.runtime.spark.hosted_application import Listener
     from caudal.streams.builder import StreamsBuilder
@@ -74,6 +79,7 @@ class Application:
         are counted), "hard 50 ms" (a late record goes to `late_topic`, or stops the application).
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
+        from caudal.runtime.batch.jobs import SparkSettings
         from caudal.runtime.spark.deadline import Deadline
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
@@ -107,6 +113,7 @@ class Application:
             deadline=Deadline.parse(deadline, late_topic) if deadline is not None else None,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
+        self._spark_settings = SparkSettings(master, threads, dict(spark_config or {}), tuple(py_files))
         self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
         self._views = ApplicationViews(topology, settings)
         self._owns_host = host is None
@@ -182,6 +189,29 @@ class Application:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    # -- batch ---------------------------------------------------------------------------------------------------------
+
+    def run_batch(self, *, starting: Bound = "earliest", ending: Bound = "latest", write: bool = False) -> BatchResult:
+        """The same topology over what is in its topics from `starting` to `ending`, as Spark batch. Independent of
+        `start`: no group, no offsets and no state are touched. With `write`, its output goes to Kafka.
+
+        A bound is "earliest", "latest", a time (datetime or epoch milliseconds), or {topic: {partition: offset}}.
+        """
+        from caudal.runtime.batch.run import run_batch
+
+        result = run_batch(self.topology, self._hosted.settings, self._spark_settings, starting, ending)
+        if write:
+            result.write()
+        return result
+
+    def table_df(self, name: str, *, key_schema: Any = None, value_schema: Any = None) -> DataFrame:
+        """A table as a Spark DataFrame, as its changelog has it now; the application may be running or not."""
+        from caudal.runtime.batch.changelog_frame import table_df
+
+        settings = self._hosted.settings
+        frame: DataFrame = table_df(self.topology, settings, self._spark_settings, name, key_schema, value_schema)
+        return frame
 
     # -- what it tells -------------------------------------------------------------------------------------------------
 

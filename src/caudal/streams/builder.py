@@ -4,6 +4,8 @@ to the application (caudal.streams.application), which brings Spark in."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike, fspath
+from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
 from caudal.plan import cut, steps
@@ -11,8 +13,8 @@ from caudal.plan.errors import PlanError
 from caudal.plan.functions import Function
 from caudal.plan.graph import Graph
 from caudal.plan.naming import checked_name
-from caudal.plan.topology import SourceNode, StoreKind, StoreSpec, Topology
-from caudal.serde import Bytes, Serde
+from caudal.plan.topology import SourceNode, StaticFile, StoreKind, StoreSpec, Topology
+from caudal.serde import Bytes, Json, Serde
 from caudal.streams import functions
 from caudal.streams.functions import UserFunction
 from caudal.streams.global_table import GlobalKTable
@@ -22,6 +24,8 @@ from caudal.streams.table import KTable
 from caudal.streams.table_state import SourceState
 
 if TYPE_CHECKING:
+    from caudal.runtime.batch.bounds import Bound
+    from caudal.runtime.batch.result import BatchResult
     from caudal.streams.application import Application
 
 
@@ -172,6 +176,27 @@ class StreamsBuilder:
         graph.add_processor(node, steps.TableSource(store_name), (source_name,), (store_name,))
         return GlobalKTable(graph, store_name, key, value)
 
+    def static_table(
+        self, path: str | PathLike[str], *, key: str, columns: Iterable[str] | None = None, store: str | None = None
+    ) -> GlobalKTable:
+        """A Parquet file or folder as a table to look things up in: streams join it by `key_selector=`, as a global
+        table. A value is a row: a dict of its columns. Every worker reads it once, when the application starts.
+
+        >>> customers = builder.static_table("customers.parquet", key="id", columns=["city"])
+        >>> orders.join(customers, lambda order, row: row["city"], key_selector="customer").to("cities")
+        """
+        if not isinstance(key, str):
+            raise PlanError(f"static_table() needs the name of the key's column, not {key!r}.")
+        graph = self._graph
+        place = fspath(path)
+        file = StaticFile(place if "://" in place else abspath(place), key, None if columns is None else tuple(columns))
+        name = store or graph.names.store("static")
+        spec = StoreSpec(
+            name, StoreKind.TIMESTAMPED, Json(), Json(), persistent=False, logged=False, is_global=True, static=file
+        )
+        graph.add_new_store(spec)
+        return GlobalKTable(graph, name, spec.key, spec.value)
+
     def add_state_store(self, store: StoreSpec) -> StreamsBuilder:
         """Adds a store for processors, which name it in `stores=`.
 
@@ -199,6 +224,17 @@ class StreamsBuilder:
         from caudal.streams.application import start
 
         return start(self, **settings)
+
+    def run_batch(
+        self, *, starting: Bound = "earliest", ending: Bound = "latest", write: bool = False, **settings: Any
+    ) -> BatchResult:
+        """Runs the topology over what is in its topics now, as Spark batch, and gives its topics and tables back.
+
+        Takes the settings of `start`; `Application.run_batch` says what the bounds are.
+        """
+        from caudal.streams.application import Application
+
+        return Application(self, **settings).run_batch(starting=starting, ending=ending, write=write)
 
     def run(self) -> None:
         """Runs the application until it is stopped, with the flags of `caudal run` from the command line."""

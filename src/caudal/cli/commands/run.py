@@ -75,6 +75,15 @@ MetricsTopic = Annotated[
 MetricsPort = Annotated[
     int | None, typer.Option("--metrics-port", min=0, max=65535, metavar="PORT", help="Serve /metrics on 127.0.0.1.")
 ]
+Batch = Annotated[
+    bool, typer.Option("--batch", help="Run over what is in the topics now, as Spark batch, and say what came out.")
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="WHERE", help="With --batch: earliest, a time, or TOPIC:PARTITION=OFFSET,…"),
+]
+To = Annotated[str | None, typer.Option("--to", metavar="WHERE", help="With --batch: latest, a time, or offsets.")]
+Write = Annotated[bool, typer.Option("--write", help="With --batch: write the output topics to Kafka.")]
 Describe = Annotated[bool, typer.Option("--describe", help="Print the topology and leave.")]
 Quiet = Annotated[bool, typer.Option("-q", help="No remarks on stderr.")]
 
@@ -105,6 +114,10 @@ def run(
     metrics_topic: MetricsTopic = None,
     metrics_port: MetricsPort = None,
     properties: ClientProperties = None,
+    batch: Batch = False,
+    starting: From = None,
+    ending: To = None,
+    write: Write = False,
     describe: Describe = False,
     quiet: Quiet = False,
 ) -> None:
@@ -188,6 +201,10 @@ def _run(
     quiet: bool,
     py_files: str | None = None,
     spark_conf: list[str] | None = None,
+    batch: bool = False,
+    starting: str | None = None,
+    ending: str | None = None,
+    write: bool = False,
     **settings: Any,
 ) -> None:
     from caudal.plan.errors import PlanError
@@ -200,6 +217,8 @@ def _run(
     if describe:
         print(topology.describe(), end="")
         return
+    if not batch and (write or starting is not None or ending is not None):
+        raise UsageError("--from, --to and --write go with --batch")
     address = _address(http) if http is not None else None
     from confluent_kafka import KafkaException
 
@@ -223,6 +242,9 @@ def _run(
         raise UsageError(str(error).rstrip(".")) from None
     check_reachable(client.get("bootstrap.servers", bootstrap))
     _say_what_happens(quiet)
+    if batch:
+        _run_batch(application, starting, ending, write)
+        return
     try:
         if metrics_port is not None:
             from caudal.runtime.spark.metrics_page import serve_metrics
@@ -257,6 +279,21 @@ def _serve_queries(application: Application, host: str, port: int) -> None:
         why = f"{holder} listens there; choose another port" if holder else error.strerror or error
         raise CliError(f"--http cannot listen on {host}:{port}: {why}") from None
     logging.getLogger("caudal.streams").info("queries at %s/stores", server.address)
+
+
+def _run_batch(application: Application, starting: str | None, ending: str | None, write: bool) -> None:
+    """Prints what came out."""
+    from caudal.runtime.batch.bounds import parse
+    from caudal.runtime.errors import StreamsError
+
+    try:
+        first, end = parse(starting or "earliest"), parse(ending or "latest")
+        with application.run_batch(starting=first, ending=end) as result:
+            print(result.summary())
+            for topic, count in result.write().items() if write else ():
+                print(f"written  {topic}: {count}")
+    except StreamsError as error:
+        raise CliError(str(error).rstrip(".")) from None
 
 
 def _say_what_happens(quiet: bool) -> None:

@@ -68,9 +68,7 @@ def assign(cargoes: Sequence[Cargo], slots: int, *, ticks: bool = True) -> list[
 
 def partitions_read(cargoes: Sequence[Cargo]) -> int:
     """How many partitions all tasks read together. In real-time mode each has a Spark task of its own."""
-    return sum(
-        len(cargo.topics_of(cargo.sub(sub), partition)) for cargo in cargoes for sub, partition in cargo.tasks()
-    )
+    return sum(len(cargo.topics_of(cargo.sub(sub), partition)) for cargo in cargoes for sub, partition in cargo.tasks())
 
 
 def _sources(slot: Slot, cargoes: Mapping[str, Cargo], ticks: bool) -> list[SourceSpec]:

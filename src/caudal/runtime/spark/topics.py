@@ -50,6 +50,10 @@ class ClusterTopics:
         self._note_sinks(existing)
         self.ids = {name: id for name, (_, id) in self._describe(self._watched()).items()}
 
+    def look(self) -> dict[str, int]:
+        """The partitions of those of the plan's topics that are there; nothing is checked or made."""
+        return self._existing()
+
     def _source_topics(self) -> set[str]:
         return {topic for node in self.topology.nodes if isinstance(node, SourceNode) for topic in node.topics}
 
