@@ -24,6 +24,7 @@ from caudal.runtime.errors import Handlers, OnError, StreamsError
 if TYPE_CHECKING:
     from caudal.runtime.spark.host import SparkHost
     from caudal.runtime.spark.hosted_application import Listener
+    from caudal.runtime.spark.native.host import NativeHost
     from caudal.streams.builder import StreamsBuilder
 
 log = logging.getLogger("caudal.streams")
@@ -44,6 +45,7 @@ class Application:
         bootstrap: str = "localhost:9092",
         mode: str = "micro-batch",
         guarantee: str = "exactly_once",
+        lane: str = "auto",
         master: str | None = None,
         threads: int | None = None,
         state_dir: str | None = None,
@@ -65,15 +67,17 @@ class Application:
         """`on_…` take "fail", "skip" or "dead letter"; `client` takes librdkafka properties such as security.protocol.
         `spark_config` takes Spark's own; `py_files` are modules and archives to send to the workers.
 
+        `lane` is "auto", "task" or "native" (docs/native-lane.md); `app.lane` says which one it got, and why.
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
+        from caudal.runtime.spark.native.choice import NativeApplication, chosen_lane
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
         from caudal.runtime.stores.engines import DEFAULT_ENGINE
 
         chosen = _choice(Mode, mode, "mode")
-        if chosen is not Mode.MICRO_BATCH:
+        if chosen is not Mode.MICRO_BATCH and lane != "native":
             raise StreamsError("Real-time mode is not built yet: use mode='micro-batch'.")
         if threads is not None and threads < 1:
             raise StreamsError("threads must be at least 1.")
@@ -96,11 +100,16 @@ class Application:
             max_records_per_batch=max_records_per_batch,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
-        self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
+        self._wanted_lane = lane
+        self._decision = chosen_lane(topology, lane, settings, own_host=host is None)
+        hosted = NativeApplication if self._decision.is_native else HostedApplication
+        self._hosted = hosted(topology, settings, metrics_topic=metrics_topic)
         self._owns_host = host is None
-        self._host = host or SparkHost(
+        self._host: SparkHost | NativeHost = host or SparkHost(
             master=master, threads=threads, spark_config=dict(spark_config or {}), py_files=py_files
         )
+        spark = {"master": master, "threads": threads, "spark_config": spark_config, "py_files": py_files}
+        self._native: dict[str, Any] = {"mode": chosen, **spark}
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -114,6 +123,7 @@ class Application:
             self._hosted.fail(str(error))
             self._hosted.topics.close()
             raise
+        self._settle_lane()
         self._host.add(self._hosted)
         if wait:
             ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
@@ -125,6 +135,17 @@ class Application:
                 )
             self.raise_failure()
         return self
+
+    def _settle_lane(self) -> None:
+        """Whether results keep their time in the native lane is for the cluster to say."""
+        from caudal.runtime.spark.native.choice import settled_lane
+        from caudal.runtime.spark.native.host import NativeHost
+
+        self._decision = settled_lane(self._hosted, self._wanted_lane, self._decision, own_host=self._owns_host)
+        log.info("'%s' runs in the %s lane: %s", self.application_id, *self.lane)
+        if self._decision.is_native:
+            assert self._decision.plan is not None
+            self._host = NativeHost(self._decision.plan, **self._native)
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finishes the batch under way, commits, leaves the group. Stopping twice is no error."""
@@ -175,6 +196,11 @@ class Application:
     @property
     def topology(self) -> Topology:
         return self._hosted.topology
+
+    @property
+    def lane(self) -> tuple[str, str]:
+        """Which lane runs it, "task" or "native", and why; settled when it starts."""
+        return self._decision.lane.value, self._decision.reason
 
     @property
     def state(self) -> str:

@@ -21,6 +21,7 @@ from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, c
 from caudal.cli.errors import CliError, UsageError
 
 if TYPE_CHECKING:
+    from caudal.plan.topology import Topology
     from caudal.streams import StreamsBuilder
 
 Master = Annotated[
@@ -37,6 +38,7 @@ ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-bat
 GuaranteeFlag = Annotated[
     str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
 ]
+LaneFlag = Annotated[str, typer.Option("--lane", metavar="LANE", help="auto, task or native (Spark SQL only).")]
 Http = Annotated[
     int | None, typer.Option("--http", metavar="PORT", help="(comes later) Interactive queries over HTTP.")
 ]
@@ -79,6 +81,7 @@ def run(
     threads: Threads = None,
     mode: ModeFlag = "micro-batch",
     guarantee: GuaranteeFlag = "exactly_once",
+    lane: LaneFlag = "auto",
     http: Http = None,
     state_dir: StateDir = None,
     on_bad_record: OnBadRecord = "fail",
@@ -183,10 +186,11 @@ def _run(
         raise CliError(str(error).rstrip(".")) from None
     if describe:
         print(topology.describe(), end="")
+        print(_lane(topology, **settings))
         return
     if http is not None:
         raise UsageError("--http comes with interactive queries, which are not built yet")
-    if mode == "real-time":
+    if mode == "real-time" and settings["lane"] != "native":
         raise UsageError("--mode real-time is not built yet; micro-batch is the default")
     from confluent_kafka import KafkaException
 
@@ -219,6 +223,19 @@ def _run(
         run_until_stopped(application)
     except (StreamsError, ValueError) as error:
         raise CliError(str(error).rstrip(".")) from None
+
+
+def _lane(topology: Topology, *, lane: str, guarantee: str, **settings: Any) -> str:
+    """The line under the description; what the cluster must be asked for stays open."""
+    from caudal.plan.errors import PlanError
+    from caudal.plan.lane import Circumstances, Lane, decide
+
+    handlers = (settings[name].replace("-", " ") for name in ("on_processing_error", "on_produce_error"))
+    try:
+        return str(decide(topology, Lane(lane), Circumstances(guarantee, *handlers)))
+    except ValueError as error:  # PlanError, or no lane of that name
+        known = ", ".join(one.value for one in Lane)
+        raise UsageError(str(error).rstrip(".") if isinstance(error, PlanError) else f"--lane takes {known}") from None
 
 
 def _say_what_happens(quiet: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from caudal.plan.errors import PlanError
-from caudal.plan.expressions.functions import FUNCTIONS, cast_to, like_pattern
+from caudal.plan.expressions.functions import FUNCTIONS, SqlFunction, cast_to, in_64_bits, like_pattern
 
 Evaluate = Callable[[tuple[Any, ...]], Any]
 
@@ -37,14 +37,33 @@ def _remainder(left: Any, right: Any) -> Any:
 
 def _integer_quotient(left: Any, right: Any) -> int:
     quotient = abs(left) // abs(right)
-    return int(-quotient if (left < 0) != (right < 0) else quotient)
+    return int(in_64_bits(int(-quotient if (left < 0) != (right < 0) else quotient)))
+
+
+def _sum(left: Any, right: Any) -> Any:
+    return in_64_bits(left + right)
+
+
+def _difference(left: Any, right: Any) -> Any:
+    return in_64_bits(left - right)
+
+
+def _product(left: Any, right: Any) -> Any:
+    return in_64_bits(left * right)
+
+
+def _quotient(left: Any, right: Any) -> Any:
+    """Of integers too it is that of doubles."""
+    if left.__class__ is int and right.__class__ is int:
+        return float(left) / float(right)
+    return left / right
 
 
 ARITHMETIC: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.Div: operator.truediv,
+    exp.Add: _sum,
+    exp.Sub: _difference,
+    exp.Mul: _product,
+    exp.Div: _quotient,
     exp.IntDiv: _integer_quotient,
     exp.Mod: _remainder,
 }
@@ -219,7 +238,7 @@ class _Compiler:
 
         def evaluate(values: tuple[Any, ...]) -> Any:
             it = inner(values)
-            return None if it is None else -it
+            return None if it is None else in_64_bits(-it)
 
         return evaluate
 
@@ -394,16 +413,8 @@ class _Compiler:
 
     def call(self, node: exp.Func) -> Evaluate:
         """A function of the table: null for a null argument, unless it says otherwise."""
-        names = [node.name.lower()] if isinstance(node, exp.Anonymous) else [n.lower() for n in type(node).sql_names()]
-        function = next((FUNCTIONS[name] for name in names if name in FUNCTIONS), None)
-        if function is None:
-            kind = "an aggregate: use group_by_key()" if isinstance(node, exp.AggFunc) else "not known"
-            raise PlanError(
-                f"The SQL function {names[0].upper()} is {kind}; there are: {', '.join(sorted(FUNCTIONS))}."
-            )
-        given = [self.compile(argument) for argument in _positional(node)]
-        if not function.fewest <= len(given) <= function.most:
-            raise PlanError(f"The SQL function {function.name.upper()} does not take {len(given)} arguments.")
+        function, arguments = called(node)
+        given = [self.compile(argument) for argument in arguments]
         call, takes_nulls = function.call, function.takes_nulls
 
         def evaluate(values: tuple[Any, ...]) -> Any:
@@ -411,6 +422,31 @@ class _Compiler:
             return None if not takes_nulls and None in taken else call(*taken)
 
         return evaluate
+
+
+def called(node: exp.Func) -> tuple[SqlFunction, list[exp.Expr]]:
+    """The function of the table that is called, and its arguments."""
+    function = next((FUNCTIONS[name] for name in _names(node) if name in FUNCTIONS), None)
+    if function is None:
+        kind = "an aggregate: use group_by_key()" if isinstance(node, exp.AggFunc) else "not known"
+        raise PlanError(
+            f"The SQL function {_names(node)[0].upper()} is {kind}; there are: {', '.join(sorted(FUNCTIONS))}."
+        )
+    given = _positional(node)
+    if not function.fewest <= len(given) <= function.most:
+        raise PlanError(f"The SQL function {function.name.upper()} does not take {len(given)} arguments.")
+    return function, given
+
+
+def _names(node: exp.Func) -> list[str]:
+    """What the function may be called in the table. sqlglot has one class for some that differ."""
+    if isinstance(node, exp.Anonymous):
+        return [node.name.lower()]
+    if isinstance(node, exp.Trim) and node.args.get("position") in ("LEADING", "TRAILING"):
+        return ["ltrim" if node.args["position"] == "LEADING" else "rtrim"]
+    if isinstance(node, exp.Pad):
+        return ["lpad" if node.args.get("is_left") else "rpad"]
+    return [name.lower() for name in type(node).sql_names()]
 
 
 def _positional(node: exp.Func) -> list[exp.Expr]:
