@@ -32,6 +32,7 @@ class Engine:
             streams_topologies.builder_of(job),
             bootstrap=job.bootstrap,
             guarantee=job.guarantee,
+            lane="native" if job.topology == "sql-map" else "task",
             threads=job.threads,
             state_dir=job.state,
             session_timeout=SESSION_TIMEOUT_MS,

@@ -3,7 +3,8 @@
 The task lane (the interpreter) runs everything. The native lane (one Spark SQL plan, no Python) is chosen by itself
 only where nobody could tell the difference but by the clock: the shape is recognised, the guarantee is at least once,
 the handlers are ones that Spark's plan can follow, and the topics it writes stamp records themselves
-(message.timestamp.type=LogAppendTime), because Spark's Kafka sink cannot pass a record's time on.
+(message.timestamp.type=LogAppendTime), because Spark's Kafka sink cannot pass a record's time on. Asked for by name it
+also runs where results would have another time, and counts, whose state Spark keeps.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Circumstances:
     """What the decision depends on besides the topology; handlers by their names (fail, skip, dead letter)."""
 
     guarantee: str = "exactly_once"
+    on_bad_record: str = "fail"
     on_processing_error: str = "fail"
     on_produce_error: str = "fail"
     append_time: Collection[str] | None = None  # topics that stamp records themselves; None: not asked yet
@@ -51,7 +53,7 @@ class Decision:
 def decide(topology: Topology, wanted: Lane, given: Circumstances) -> Decision:
     """Raises PlanError, with the step, where the wanted lane cannot run it."""
     try:
-        plan, obstacle = _natively(topology, given), None
+        plan, obstacle = _natively(topology, given, counts=wanted is Lane.NATIVE), None
     except NotNative as error:
         plan, obstacle = None, str(error)
     column = next(iter(columns_of(topology)), None)
@@ -66,7 +68,8 @@ def decide(topology: Topology, wanted: Lane, given: Circumstances) -> Decision:
     if wanted is Lane.NATIVE:
         if plan is None:
             raise PlanError(f"'{topology.application_id}' cannot run in the native lane: {obstacle}.")
-        return Decision(Lane.NATIVE, "as asked for; results have the time of writing", plan)
+        state = "" if plan.count is None else "; the state is in Spark's checkpoint, without changelog and queries"
+        return Decision(Lane.NATIVE, f"as asked for; results have the time of writing{state}", plan)
     if plan is None:
         return Decision(Lane.TASK, str(obstacle))
     if column is not None:
@@ -77,12 +80,14 @@ def decide(topology: Topology, wanted: Lane, given: Circumstances) -> Decision:
     return Decision(Lane.NATIVE, "every step has a Spark form of the same meaning", plan)
 
 
-def _natively(topology: Topology, given: Circumstances) -> NativePlan:
+def _natively(topology: Topology, given: Circumstances, counts: bool) -> NativePlan:
     if given.guarantee == "exactly_once":
         raise NotNative("exactly_once always means the task lane: Spark's Kafka sink has no transactions")
     if given.guarantee == "at_most_once":
         raise NotNative("at_most_once commits before it processes, which Spark's queries do not")
-    plan = native_plan(topology)
+    plan = native_plan(topology, counts)
+    if plan.count is not None and given.on_bad_record == "dead letter":
+        raise NotNative("on_bad_record='dead letter' needs results beside the counts")
     if given.on_produce_error != "fail":
         raise NotNative(
             f"on_produce_error='{given.on_produce_error}' needs to see each result, and Spark's sink does not"

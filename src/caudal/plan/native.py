@@ -5,7 +5,9 @@ Columns) over values whose types are declared. Every path from a source to a sin
 key and value, all in terms of the source's columns: `_key`, `_value`, and `_kp`, `_vp` where JSON is parsed. What is
 not recognised is said with the step and the reason.
 
-Left out: everything with state, internal topics, functions that choose topics, partitions or times.
+A count per key, or per key and time window, is recognised where it is asked for (`counts`): its state is Spark's, and
+it gives one result per key and batch. Left out: all else that has state, functions that choose topics, partitions or
+times.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from typing import Any
 
 from caudal.plan import steps
 from caudal.plan.functions import Function
-from caudal.plan.topology import Node, ProcessorNode, SinkNode, SourceNode, Topology
-from caudal.plan.typed_sql import NoSparkForm, SqlType, Typed, quoted_name, text_literal
-from caudal.serde import Bytes, Json, Long, Serde, String
+from caudal.plan.topology import Node, ProcessorNode, SinkNode, SourceNode, SubTopology, Topology
+from caudal.plan.typed_sql import NULL, NoSparkForm, SqlType, Typed, null_test, quoted_name, text_literal
+from caudal.serde import Bytes, Json, Long, Serde, String, TimeWindowed
 
 _NULL_BYTES = "CAST(NULL AS BINARY)"
 # Strict JSON: Spark would take single quotes and NaN.
@@ -64,25 +66,63 @@ class NativeSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """What the sources write goes into a count by key (their values are not used)."""
+
+    node: str
+    windows: steps.TimeWindows | None
+
+
+@dataclass(frozen=True, slots=True)
 class NativePlan:
     sources: tuple[NativeSource, ...]
     may_fail: str | None  # the node of an expression that can fail for some values
+    count: Count | None = None
 
 
-def native_plan(topology: Topology) -> NativePlan:
-    """Raises NotNative."""
-    if topology.internal_topics:
-        names = ", ".join(topology.internal_topics)
-        raise NotNative(f"it needs internal topics ({names}), for state or another partitioning")
+def native_plan(topology: Topology, counts: bool = False) -> NativePlan:
+    """Raises NotNative. With `counts`, one count is recognised too."""
     children: dict[str, list[Node]] = {}
     for node in topology.nodes:
         for parent in () if isinstance(node, SourceNode) else node.parents:
             children.setdefault(parent, []).append(node)
-    walks = [_Walk(node, children) for node in topology.nodes if isinstance(node, SourceNode)]
+    internal = {
+        topic: node
+        for node in topology.nodes
+        if isinstance(node, SourceNode)
+        for topic in node.topics
+        if topic in topology.internal_topics
+    }
+    read = [node for node in topology.nodes if isinstance(node, SourceNode) and node not in internal.values()]
+    walks = [_Walk(node, children, internal) for node in read]
     sources = tuple(walk.source for walk in walks)
     if not any(source.outputs for source in sources):
         raise NotNative("it writes to no topic")
-    return NativePlan(sources, next((walk.may_fail for walk in walks if walk.may_fail is not None), None))
+    found = {walk.count.node: walk.count for walk in walks if walk.count is not None}
+    if topology.internal_topics and not (found and counts):
+        names = ", ".join(topology.internal_topics)
+        raise NotNative(f"it needs internal topics ({names}), for state or another partitioning")
+    if found and (len(found) > 1 or any(walk.plain for walk in walks) or any(walk.count is None for walk in walks)):
+        raise NotNative(
+            f"{next(iter(found))} would be in a query with results of other kinds; Spark runs a count alone"
+        )
+    may_fail = next((walk.may_fail for walk in walks if walk.may_fail is not None), None)
+    return NativePlan(sources, may_fail, next(iter(found.values()), None))
+
+
+def without_state(topology: Topology) -> Topology:
+    """The topics that a native query reads and writes, and nothing between them: what a count's host must know."""
+    own = topology.internal_topics.keys()
+    sources = [node for node in topology.nodes if isinstance(node, SourceNode) and not own & set(node.topics)]
+    sinks = [
+        replace(node, parents=tuple(source.name for source in sources))
+        for node in topology.nodes
+        if isinstance(node, SinkNode) and node.topic not in own
+    ]
+    names = tuple(topic for source in sources for topic in source.topics)
+    targets = tuple(str(sink.topic) for sink in sinks)
+    sub = SubTopology(0, [*sources, *sinks], [], names, targets)
+    return Topology(topology.application_id, [*sources, *sinks], subtopologies=[sub])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +143,12 @@ class _Walk:
 
     node: SourceNode
     children: Mapping[str, list[Node]]
+    internal: Mapping[str, SourceNode]  # repartition topics: a native count needs none
     outputs: list[Output] = field(default_factory=list)
     columns: list[Bound] = field(default_factory=list)
     may_fail: str | None = None
+    count: Count | None = None
+    plain: bool = False  # it has results that are not counted
 
     @property
     def source(self) -> NativeSource:
@@ -138,7 +181,11 @@ class _Walk:
 
     def visit(self, node: Node, record: _Record) -> None:
         if isinstance(node, SinkNode):
+            if node.topic in self.internal:
+                self.behind(self.internal[str(node.topic)].name, record)
+                return
             self.outputs.append(_output(node, record))
+            self.plain = True
             return
         assert isinstance(node, ProcessorNode)
         step = node.step
@@ -156,6 +203,8 @@ class _Walk:
             self.behind(node.name, replace(record, key=key, value=value))
         elif isinstance(step, steps.Branch):
             self.branch(node, step, record)
+        elif isinstance(step, (steps.Aggregate, steps.WindowAggregate)):
+            self.counted(node, step, record)
         else:
             raise NotNative(f"{node.name} ({type(step).__name__}) has no native form")
 
@@ -166,6 +215,34 @@ class _Walk:
             record = record.also(f"(NOT {condition})")
         for child in step.children[len(step.predicates) :]:
             self.behind(node.name, record, child)
+
+    def counted(self, node: ProcessorNode, step: steps.Aggregate | steps.WindowAggregate, record: _Record) -> None:
+        """`count()` and nothing but a sink behind it. Records with a null key or value do not count."""
+        begin, add = step.initializer, step.aggregator
+        windows = step.windows if isinstance(step, steps.WindowAggregate) else None
+        emit = step.emit if isinstance(step, steps.WindowAggregate) else steps.Emit.ON_UPDATE
+        if begin is None or (begin.sql, add.sql) != ("0", "aggregate + 1"):
+            raise NotNative(f"{node.name} is not a count()")
+        if isinstance(windows, steps.SlidingWindows) or emit is not steps.Emit.ON_UPDATE:
+            raise NotNative(f"{node.name} counts in sliding windows or on their close")
+        sink = self.only_sink(node)
+        key_serde = sink.key.key if windows is not None and isinstance(sink.key, TimeWindowed) else sink.key
+        if type(sink.value) is not Long or (windows is not None and not isinstance(sink.key, TimeWindowed)):
+            raise NotNative(f"{sink.name} writes a count with key={sink.key!r}, value={sink.value!r}")
+        present = [f"(NOT {null_test(one)})" for one in (record.key, record.value)]
+        output = _output(replace(sink, key=key_serde, value=Bytes()), replace(record.also(*present), value=NULL))
+        self.outputs.append(replace(output, node=node.name))
+        self.count = Count(node.name, windows)
+
+    def only_sink(self, node: ProcessorNode) -> SinkNode:
+        behind = self.children.get(node.name, [])
+        step = behind[0].step if len(behind) == 1 and isinstance(behind[0], ProcessorNode) else None
+        last = self.children.get(behind[0].name, []) if isinstance(step, steps.TableToStream) else []
+        if not isinstance(step, steps.TableToStream) or step.select_key is not None or len(last) != 1:
+            raise NotNative(f"{node.name} has something else behind it than one topic")
+        if not isinstance(last[0], SinkNode):
+            raise NotNative(f"{last[0].name} works on a count")
+        return last[0]
 
     # -- functions -------------------------------------------------------------------------------------------------
 
@@ -252,7 +329,7 @@ def _read_json(serde: Json, raw: str, name: str, parsed: list[tuple[str, str]], 
     infinite = [f"abs({one.sql}) = double('Infinity')" for _, one in fields if one.type is SqlType.DOUBLE]
     signs = [f"{name}.x IS NOT NULL", f"{name}.v IS NULL", f"{name}.e IS NULL", *infinite]
     bad.append(f"({raw} IS NOT NULL AND ({' OR '.join(signs)} OR NOT is_valid_utf8({text})))")
-    return Typed(f"{name}.v", SqlType.STRUCT, fields=fields, is_null=f"({raw} IS NULL)")
+    return Typed(f"{name}.v", SqlType.STRUCT, fields=fields, is_null=f"({raw} IS NULL)", raw=raw)
 
 
 # -- values to bytes ---------------------------------------------------------------------------------------------------
@@ -276,8 +353,9 @@ def _write(serde: Serde, value: Typed, where: str, as_key: bool = False) -> str:
         return _NULL_BYTES
     if kind is Json:
         assert isinstance(serde, Json)
-        if as_key and _has_double(value):
-            raise NotNative(f"{where}{serde!r} a DOUBLE, which Spark spells in another way: keys must be alike")
+        if as_key and (value.raw or _contains(value, SqlType.DOUBLE)):
+            what = "a document as it came" if value.raw else "a DOUBLE"
+            raise NotNative(f"{where}{serde!r} {what}, which the task lane spells in its own way: keys must be alike")
         return _json(serde, value, where)
     if value.type is SqlType.OPAQUE:
         if kind is String:
@@ -300,6 +378,10 @@ def _json(serde: Json, value: Typed, where: str) -> str:
         inside = f"to_json(named_struct('v', {_plain(value)}), {_WRITE_JSON})"
         text = f"substring({inside}, 6, length({inside}) - 6)"
         return f"CASE WHEN {value.sql} IS NOT NULL THEN CAST({text} AS BINARY) END"
+    if value.raw:
+        if serde.sort_keys:
+            raise NotNative(f"{where}{serde!r} a document as it came, of which only the declared fields are known")
+        return value.raw
     if not value.fields:
         return "CAST('{}' AS BINARY)"
     return f"CAST(to_json({_struct(value, serde.sort_keys)}, {_WRITE_JSON}) AS BINARY)"
@@ -335,10 +417,6 @@ def _plain(value: Typed) -> str:
         infinite = f"abs({value.sql}) = double('Infinity')"
         return f"CASE WHEN isnan({value.sql}) OR {infinite} THEN NULL ELSE {value.sql} END"
     return value.sql
-
-
-def _has_double(value: Typed) -> bool:
-    return _contains(value, SqlType.DOUBLE)
 
 
 def _contains(value: Typed, kind: SqlType) -> bool:

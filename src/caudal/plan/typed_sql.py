@@ -173,3 +173,10 @@ def extreme(name: str) -> SparkForm:
         return Typed(f"{name}({', '.join(one.sql for one in known)})", kind, may_fail=any_fails(given))
 
     return apply
+
+
+def null_test(one: Typed) -> str:
+    """Whether it is null, as SQL."""
+    if one.type is SqlType.STRUCT:
+        return one.is_null or "FALSE"
+    return f"({one.sql} IS NULL)"

@@ -8,12 +8,11 @@ With a schema the values have types before a record is read, and SQL strings ove
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-from caudal.serde.serde import BuiltInSerde, SerdeError, cannot_read, cannot_write
+from caudal.serde.serde import BuiltInSerde, Serde, SerdeError, cannot_read, cannot_write
 
 _DECLARED = re.compile(r"\s*(?:`([^`]+)`|(\w+))\s+(\w+)\s*")
 
@@ -24,22 +23,20 @@ class Json(BuiltInSerde):
     >>> Json().serialize({"user": "ana", "amount": 3})
     b'{"user":"ana","amount":3}'
 
-    `schema` declares the fields that are read: objects have these and no others, in this order, None where one is
-    missing. What is of another type cannot be read; DOUBLE takes integers too, STRING takes anything as its JSON text.
-    Writing does not look at it.
+    `schema` declares fields: the document is an object, and where it has such a field, it is null or of this type (an
+    integer does for DOUBLE); else it cannot be read. Other fields stay as they are. Writing does not look at it.
 
     >>> Json(schema="user STRING, amount DOUBLE, note STRING").deserialize(b'{"amount": 3, "user": "ana", "x": 1}')
-    {'user': 'ana', 'amount': 3.0, 'note': None}
+    {'amount': 3.0, 'user': 'ana', 'x': 1}
     """
 
-    __slots__ = ("_checks", "_option", "fields", "schema", "sort_keys")
+    __slots__ = ("_option", "fields", "schema", "sort_keys")
     settings = ("sort_keys", "schema")
 
     def __init__(self, sort_keys: bool = False, schema: str | None = None) -> None:
         self.sort_keys = sort_keys
         self.schema = schema
         self.fields: tuple[tuple[str, str], ...] = () if schema is None else _fields(schema)  # name, type
-        self._checks = [(name, _CHECKS[kind]) for name, kind in self.fields]
         self._option = orjson.OPT_SORT_KEYS if sort_keys else None
 
     def __repr__(self) -> str:
@@ -58,51 +55,29 @@ class Json(BuiltInSerde):
             value = _loads(data)
         except ValueError as error:
             raise cannot_read(self, data, error) from None
-        return self._declared(value, data) if self._checks else value
+        if self.fields:
+            self._check(value, data)
+        return value
 
-    def _declared(self, value: Any, data: bytes) -> dict[str, Any]:
+    def for_results(self) -> Json:
+        """The serde of what is made from such values: they may have other fields, of other types."""
+        return Json(self.sort_keys) if self.fields else self
+
+    def _check(self, value: Any, data: bytes) -> None:
         if value.__class__ is not dict:
             raise cannot_read(self, data, "an object is needed")
-        result = {}
-        for name, check in self._checks:
+        for name, kind in self.fields:
             found = value.get(name)
-            if found is not None:
-                try:
-                    found = check(found)
-                except ValueError as error:
-                    raise cannot_read(self, data, f"the field '{name}' is not {error}") from None
-            result[name] = found
-        return result
+            if found is None:
+                continue
+            type_found = found.__class__
+            if kind == "DOUBLE" and type_found is int:
+                value[name] = float(found)
+            elif type_found is not _PYTHON[kind] or (kind == "BIGINT" and found >= 1 << 63):
+                raise cannot_read(self, data, f"the field '{name}' is not {kind}")
 
 
-def _boolean(found: Any) -> bool:
-    if found.__class__ is not bool:
-        raise ValueError("BOOLEAN")
-    return bool(found)
-
-
-def _bigint(found: Any) -> int:
-    if found.__class__ is not int or found >= 1 << 63:
-        raise ValueError("BIGINT")
-    return int(found)
-
-
-def _double(found: Any) -> float:
-    if found.__class__ is not float and found.__class__ is not int:
-        raise ValueError("DOUBLE")
-    return float(found)
-
-
-def _string(found: Any) -> str:
-    return found if found.__class__ is str else str(orjson.dumps(found), "utf-8")
-
-
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "STRING": _string,
-    "BIGINT": _bigint,
-    "DOUBLE": _double,
-    "BOOLEAN": _boolean,
-}
+_PYTHON: dict[str, type] = {"STRING": str, "BIGINT": int, "DOUBLE": float, "BOOLEAN": bool}
 
 
 def _fields(schema: str) -> tuple[tuple[str, str], ...]:
@@ -111,11 +86,16 @@ def _fields(schema: str) -> tuple[tuple[str, str], ...]:
     for part in schema.split(","):
         found = _DECLARED.fullmatch(part)
         name, kind = (found[1] or found[2], found[3].upper()) if found else ("", "")
-        if kind not in _CHECKS:
+        if kind not in _PYTHON:
             raise SerdeError(
-                f"Json(schema=) reads 'name TYPE, name TYPE' with the types {', '.join(_CHECKS)}, not {part.strip()!r}."
+                f"Json(schema=) reads 'name TYPE, name TYPE' with the types {', '.join(_PYTHON)}, not {part.strip()!r}."
             )
         if name in fields:
             raise SerdeError(f"Json(schema=) declares the field '{name}' twice.")
         fields[name] = kind
     return tuple(fields.items())
+
+
+def for_results(serde: Serde) -> Serde:
+    """The serde of what is made from values of this one, where no other is given."""
+    return serde.for_results() if isinstance(serde, Json) else serde

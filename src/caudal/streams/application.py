@@ -100,6 +100,7 @@ class Application:
             max_records_per_batch=max_records_per_batch,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
+        self._topology = topology
         self._wanted_lane = lane
         self._decision = chosen_lane(topology, lane, settings, own_host=host is None)
         hosted = NativeApplication if self._decision.is_native else HostedApplication
@@ -195,7 +196,7 @@ class Application:
 
     @property
     def topology(self) -> Topology:
-        return self._hosted.topology
+        return self._topology
 
     @property
     def lane(self) -> tuple[str, str]:

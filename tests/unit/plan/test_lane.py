@@ -9,9 +9,9 @@ import pytest
 
 from caudal.plan.errors import PlanError
 from caudal.plan.lane import Circumstances, Lane, decide
-from caudal.plan.native import NotNative, native_plan
+from caudal.plan.native import NotNative, native_plan, without_state
 from caudal.serde import Bytes, Double, Json, Long, Serde, String
-from caudal.streams import KStream, StreamsBuilder
+from caudal.streams import KStream, StreamsBuilder, sliding
 
 ORDERS = Json(schema="user STRING, amount BIGINT, price DOUBLE, paid BOOLEAN")
 AT_LEAST_ONCE = Circumstances("at_least_once")
@@ -61,9 +61,11 @@ NOT_NATIVE: list[tuple[Callable[[KStream], Any], str]] = [
     (lambda s: s.to(lambda k, v: "out"), "chooses its topic by the function"),
     (lambda s: s.to("out", partitioner=lambda k, v, n: 0), "chooses partitions by the function"),
     (lambda s: s.to("out", value=Long()), "value=Long() what is STRUCT, which has no native form"),
-    (lambda s: s.select_key("price", key=Json()).to("out"), "a DOUBLE, which Spark spells in another way"),
+    (lambda s: s.select_key("price", key=Json()).to("out"), "a DOUBLE, which the task lane spells in its own way"),
+    (lambda s: s.map_values("STRUCT(value AS all)").to("out"), "it takes a whole document"),
+    (lambda s: s.to("out", value=Json(sort_keys=True)), "only the declared fields are known"),
     (lambda s: s.repartition().to("out"), "it needs internal topics"),
-    (lambda s: s.group_by_key().count().to("out", value=Long()), "it needs internal topics"),
+    (lambda s: s.to_table().to_stream().to("out"), "(StreamToTable) has no native form"),
     (lambda s: s.filter("amount > 0"), "it writes to no topic"),
 ]
 
@@ -159,3 +161,39 @@ def test_unchanged_bytes_pass_and_paths_carry_their_conditions() -> None:
         topology(lambda s: s.split(name="b").branch("amount > 9").default_branch(name="0")["b0"].to("out"))
     )
     assert small.sources[0].outputs[0].where == "(NOT coalesce((_vp.v.`amount` > 9L), FALSE))"
+
+
+def test_counts_are_native_on_request_only() -> None:
+    def per_user(stream: KStream) -> None:
+        stream.filter("amount > 0").group_by("user").count().to("out", value=Long())
+
+    made = topology(per_user)
+    assert decide(made, Lane.AUTO, Circumstances("at_least_once", append_time={"out"})).lane is Lane.TASK
+    plan = decide(made, Lane.NATIVE, AT_LEAST_ONCE).plan
+    assert plan is not None
+    assert plan.count is not None
+    (output,) = plan.sources[0].outputs
+    assert output.topic == "out"
+    assert output.key == "CAST(_vp.v.`user` AS BINARY)"
+    assert output.where is not None
+    assert "NOT (_value IS NULL)" in output.where
+    hosted = without_state(made)
+    assert hosted.internal_topics == {}
+    assert [(sub.source_topics, sub.sink_topics) for sub in hosted.subtopologies] == [(("orders",), ("out",))]
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda s: s.group_by_key().reduce("aggregate").to("out"), "(Reduce) has no native form"),
+        (lambda s: s.group_by_key().aggregate("1", "aggregate + 1", value=Long()).to("out"), "is not a count()"),
+        (lambda s: s.group_by_key().count().filter("value > 1").to("out"), "something else behind it"),
+        (lambda s: s.group_by_key().count().to("out", value=Json()), "writes a count with"),
+        (lambda s: (s.to("all"), s.group_by_key().count().to("out")), "Spark runs a count alone"),
+        (lambda s: s.group_by_key().windowed_by(sliding("1 s")).count().to_stream().to("out"), "sliding windows"),
+    ],
+)
+def test_other_aggregates_are_not(act: Callable[[KStream], Any], said: str) -> None:
+    with pytest.raises(PlanError) as raised:
+        decide(topology(act), Lane.NATIVE, AT_LEAST_ONCE)
+    assert said in str(raised.value)

@@ -230,7 +230,9 @@ def _lane(topology: Topology, *, lane: str, guarantee: str, **settings: Any) -> 
     from caudal.plan.errors import PlanError
     from caudal.plan.lane import Circumstances, Lane, decide
 
-    handlers = (settings[name].replace("-", " ") for name in ("on_processing_error", "on_produce_error"))
+    handlers = (
+        settings[name].replace("-", " ") for name in ("on_bad_record", "on_processing_error", "on_produce_error")
+    )
     try:
         return str(decide(topology, Lane(lane), Circumstances(guarantee, *handlers)))
     except ValueError as error:  # PlanError, or no lane of that name

@@ -22,6 +22,7 @@ from caudal.plan.typed_sql import (
     alike,
     any_fails,
     joined,
+    null_test,
     number_literal,
     text_literal,
 )
@@ -140,6 +141,8 @@ class _Former:
                 fields[part.alias] = self.form(part.this)
             else:
                 fields[part.name] = self.form(part)
+        if any(one.type is SqlType.STRUCT and one.raw for one in fields.values()):
+            raise NoSparkForm("it takes a whole document, of which only the declared fields are known")
         return Typed("", SqlType.STRUCT, fields=tuple(fields.items()), may_fail=any_fails(list(fields.values())))
 
     # -- logic -----------------------------------------------------------------------------------------------------
@@ -161,7 +164,7 @@ class _Former:
     def form_is(self, node: exp.Is) -> Typed:
         inner, what = self.form(node.this), node.expression
         if isinstance(what, exp.Null):
-            return Typed(_null_test(inner), BOOLEAN, may_fail=inner.may_fail)
+            return Typed(null_test(inner), BOOLEAN, may_fail=inner.may_fail)
         return Typed(
             f"({_boolean(inner).sql} <=> {'TRUE' if what.this else 'FALSE'})", BOOLEAN, may_fail=inner.may_fail
         )
@@ -288,12 +291,6 @@ def _boolean(one: Typed) -> Typed:
     if one.type is not BOOLEAN:
         raise NoSparkForm(f"a condition is {one.type.value} and not BOOLEAN")
     return one
-
-
-def _null_test(one: Typed) -> str:
-    if one.type is SqlType.STRUCT:
-        return one.is_null or "FALSE"
-    return f"({one.sql} IS NULL)"
 
 
 def _as_double(one: Typed) -> Typed | None:

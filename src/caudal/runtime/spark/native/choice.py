@@ -10,6 +10,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from caudal.plan.errors import PlanError
 from caudal.plan.lane import Circumstances, Decision, Lane, decide
+from caudal.plan.native import without_state
 from caudal.plan.topology import Topology
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.spark import offsets
@@ -45,7 +46,13 @@ def settled_lane(application: HostedApplication, lane: str, before: Decision, ow
 
 def _decided(topology: Topology, lane: str, settings: Settings, append_time: Collection[str] | None = None) -> Decision:
     handlers = settings.handlers
-    given = Circumstances(settings.guarantee.value, handlers.processing.value, handlers.production.value, append_time)
+    given = Circumstances(
+        settings.guarantee.value,
+        handlers.deserialization.value,
+        handlers.processing.value,
+        handlers.production.value,
+        append_time,
+    )
     try:
         return decide(topology, Lane(lane), given)
     except PlanError as error:
@@ -66,7 +73,11 @@ def append_time_topics(admin: Any, topics: Collection[str]) -> set[str]:
 
 
 class NativeApplication(HostedApplication):
-    """An application that sends nothing to Python workers: a Column could not go there."""
+    """An application that sends nothing to Python workers: a Column could not go there. It has no internal topics."""
+
+    def __init__(self, topology: Topology, settings: Settings, *, metrics_topic: str | None = None) -> None:
+        super().__init__(without_state(topology), settings, metrics_topic=metrics_topic)
+        self.written = topology  # as the user wrote it
 
     def prepare(self) -> None:
         self.become(State.STARTING)

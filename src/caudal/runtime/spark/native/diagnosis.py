@@ -18,6 +18,7 @@ from caudal.runtime.errors import RecordError
 from caudal.runtime.spark.native.frames import BAD_RECORD
 from caudal.runtime.spark.native.progress import Places
 from caudal.runtime.spark.settings import Cargo
+from caudal.runtime.stores import TaskState
 from caudal.runtime.task import Task
 
 POLL_SECONDS = 30.0
@@ -82,7 +83,8 @@ def _records(cargo: Cargo, begins: Places, planned: Places) -> Iterator[tuple[Ta
             first = begins.get((topic, partition), end)
             if first >= end:
                 continue
-            task = Task(cargo.topology, subs[topic], partition, {}, _nowhere)
+            state = TaskState(None, subs[topic].stores, partition)
+            task = Task(cargo.topology, subs[topic], partition, state.stores, _nowhere)
             consumer.assign([TopicPartition(topic, partition, first)])
             while True:
                 message = consumer.poll(POLL_SECONDS)

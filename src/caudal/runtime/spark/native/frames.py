@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from caudal.plan.native import NativePlan, NativeSource, Output
+from caudal.plan.native import Count, NativePlan, NativeSource, Output
 from caudal.plan.typed_sql import text_literal
 from caudal.runtime.errors import Handlers, OnError
 from caudal.runtime.spark.session import CHECKPOINT_MANAGER
@@ -50,14 +50,18 @@ def start(session: Any, plan: NativePlan, settings: Settings, begins: Begins, ch
     frame = None
     for source in plan.sources:
         rows = _source_rows(session, source, settings, begins, mode)
-        results = results_of(rows, source, settings.handlers)
+        results = results_of(rows, source, settings.handlers, timed=plan.count is not None)
         frame = results if frame is None else frame.union(results)
     assert frame is not None
+    if plan.count is not None:
+        frame = counted(frame, plan.count)
     writer = frame.writeStream.format("kafka").option("checkpointLocation", checkpoint.as_uri())
     for name, value in settings.java().items():
         writer = writer.option(f"kafka.{name}", value)
     writer = writer.option("kafka.batch.size", str(1 << 17))
-    if mode is Mode.REAL_TIME:
+    if plan.count is not None:
+        writer = writer.outputMode("update").option("kafka.linger.ms", "5")
+    elif mode is Mode.REAL_TIME:
         writer = writer.outputMode("update").trigger(realTime=REAL_TIME_BATCH)
     else:
         writer = writer.outputMode("append").option("kafka.linger.ms", "5")
@@ -91,11 +95,32 @@ def _source_rows(session: Any, source: NativeSource, settings: Settings, begins:
         "headers AS _headers",
         "key AS _key",
         "value AS _value",
+        "timestamp AS _timestamp",
     )
 
 
-def results_of(rows: Any, source: NativeSource, handlers: Handlers) -> Any:
-    """What is written for these rows: topic, key, value, headers. Works on any DataFrame of such rows."""
+def counted(frame: Any, count: Count) -> Any:
+    """How often each key was seen, by window where there are any: one row for each that a batch changed."""
+    from pyspark.sql import functions
+
+    key = "key"
+    groups: list[Any] = ["topic", "key"]
+    if count.windows is not None:
+        size, advance, grace = (
+            f"{ms} milliseconds" for ms in (count.windows.size, count.windows.advance, count.windows.grace)
+        )
+        frame = frame.withWatermark("timestamp", grace)
+        groups.append(functions.window("timestamp", size, advance))
+        key = "concat(key, unhex(lpad(hex(unix_millis(window.start)), 16, '0')))"
+    counts = frame.groupBy(*groups).count()
+    return counts.selectExpr("topic", f"{key} AS key", "unhex(lpad(hex(count), 16, '0')) AS value")
+
+
+def results_of(rows: Any, source: NativeSource, handlers: Handlers, timed: bool = False) -> Any:
+    """What is written for these rows: topic, key, value, headers; the record's time too where `timed`. Works on any
+    DataFrame of such rows.
+    """
+    passed = {"headers": "_headers", **({"timestamp": "_timestamp"} if timed else {})}
     for name, sql in source.parsed:
         rows = rows.selectExpr("*", f"{sql} AS {name}")
     rows = rows.selectExpr("*", f"{source.bad or 'FALSE'} AS _bad")
@@ -110,13 +135,13 @@ def results_of(rows: Any, source: NativeSource, handlers: Handlers) -> Any:
     readable = "NOT _bad" if on_bad is not OnError.FAIL else f"IF(_bad, {_complaint()}, TRUE)"
     outputs = source.outputs
     if on_bad is OnError.DEAD_LETTER and source.bad is not None:
-        return _several(rows, [_letter(source, handlers), *(_result(output, "NOT _bad") for output in outputs)])
+        letter = _letter(source, handlers)
+        return _several(rows, [letter, *(_result(output, passed, "NOT _bad") for output in outputs)])
     if len(outputs) == 1:
         output = outputs[0]
         kept = rows.where(readable if output.where is None else f"{readable} AND {output.where}")
-        named = {"topic": text_literal(output.topic), "key": output.key, "value": output.value, "headers": "_headers"}
-        return kept.selectExpr(*(f"{sql} AS {name}" for name, sql in named.items()))
-    return _several(rows.where(readable), [_result(output) for output in outputs])
+        return kept.selectExpr(*(f"{sql} AS {name}" for name, sql in _columns(output, passed).items()))
+    return _several(rows.where(readable), [_result(output, passed) for output in outputs])
 
 
 def _several(rows: Any, results: list[str]) -> Any:
@@ -124,8 +149,12 @@ def _several(rows: Any, results: list[str]) -> Any:
     return rows.selectExpr(f"inline(array({', '.join(results)}))").where("topic IS NOT NULL")
 
 
-def _result(output: Output, condition: str | None = None) -> str:
-    fields = f"'topic', {text_literal(output.topic)}, 'key', {output.key}, 'value', {output.value}, 'headers', _headers"
+def _columns(output: Output, passed: Mapping[str, str]) -> dict[str, str]:
+    return {"topic": text_literal(output.topic), "key": output.key, "value": output.value, **passed}
+
+
+def _result(output: Output, passed: Mapping[str, str], condition: str | None = None) -> str:
+    fields = ", ".join(f"'{name}', {sql}" for name, sql in _columns(output, passed).items())
     made = f"named_struct({fields})"
     conditions = " AND ".join(one for one in (condition, output.where) if one is not None)
     return f"CASE WHEN {conditions} THEN {made} END" if conditions else made

@@ -2,7 +2,8 @@
 
 The group's committed offsets are the only truth, as in the task lane: every start begins there, every finished batch is
 committed there by the keeper, and Spark's checkpoint is thrown away with its query. A batch that was written but not
-committed is written again after the next start: at least once.
+committed is written again after the next start: at least once. Only a count keeps its checkpoint, which has its state
+and its offsets; the group's are then for people to see.
 
 One application per host: Spark's queries are cheap to have several of, and their plans have nothing to share.
 """
@@ -15,6 +16,7 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -195,11 +197,11 @@ class NativeHost:
             self._delay()
             return
         self._place(application)
-        checkpoint = session.checkpoint_folder()
+        checkpoint = session.checkpoint_folder() if self.plan.count is None else self._kept(application)
         try:
             started = frames.start(self._session, self.plan, application.settings, begins, checkpoint, self.mode)
         except Exception as error:
-            shutil.rmtree(checkpoint, ignore_errors=True)
+            self._discard(checkpoint)
             if session.death(self._spark, error) is not None:
                 raise
             log.debug("Spark refuses the plan", exc_info=True)
@@ -207,6 +209,10 @@ class NativeHost:
             return
         self._run = _Run(started, checkpoint, begins)
         application.running()
+
+    def _kept(self, application: HostedApplication) -> Path:
+        """A count's state is in its checkpoint, so this one stays; Spark goes on where it ends."""
+        return Path(application.settings.state_dir).resolve() / application.id / "native"
 
     def _place(self, application: HostedApplication) -> None:
         cargo, threads = application.cargo, self._threads or self._spark.sparkContext.defaultParallelism
@@ -320,16 +326,22 @@ class NativeHost:
     def _diagnosed(self, application: HostedApplication, run: _Run, text: str, reason: str) -> str:
         try:
             planned = run.progress.planned()
-            return diagnosis.sentence(application.cargo, text, run.positions, planned, reason)
+            written = getattr(application, "written", application.topology)
+            cargo = replace(application.cargo, topology=written)
+            return diagnosis.sentence(cargo, text, run.positions, planned, reason)
         except (KafkaException, OSError, ValueError) as error:
             return f"Spark cannot process a record of '{application.id}': {reason} (and looking for it failed: {error})"
+
+    def _discard(self, checkpoint: Path) -> None:
+        if self.plan.count is None:
+            shutil.rmtree(checkpoint, ignore_errors=True)
 
     def _delay(self) -> None:
         self._not_before = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def _end(self, application: HostedApplication, run: _Run) -> None:
-        shutil.rmtree(run.checkpoint, ignore_errors=True)
+        self._discard(run.checkpoint)
         self._run = None
         application.not_running()
 
