@@ -90,6 +90,7 @@ VALUES: list[bytes | None] = [
     b'{"amount":1,}',
     b"\xef\xbb\xbf{}",
 ]
+BYTE_FOR_BYTE = ("text", "number-as-json", "long", "pair", "null-value", "odd")
 FIRST_BAD = VALUES.index(b"")
 KEYS: list[bytes | None] = [b"k", None, "ß😀".encode(), b""]
 
@@ -120,8 +121,6 @@ def interpreted(builder: StreamsBuilder, handlers: Handlers, given: list[Any]) -
 
 
 def natively(spark: Any, builder: StreamsBuilder, handlers: Handlers, given: list[Any]) -> tuple[Written, Any]:
-    from pyspark.sql import Observation
-
     from caudal.runtime.spark.native.frames import native_session, results_of
 
     schema = (
@@ -131,7 +130,6 @@ def natively(spark: Any, builder: StreamsBuilder, handlers: Handlers, given: lis
     rows = [("orders", 0, number, None, key, value) for number, (key, value) in enumerate(given)]
     (source,) = native_plan(builder.build()).sources
     frame = native_session(spark).createDataFrame(rows, schema).coalesce(1)
-    assert Observation is not None
     written: Written = {}
     found = results_of(frame, source, handlers).collect()
     for row in found:
@@ -157,23 +155,8 @@ def test_the_same_topologies_write_the_same(spark: Any) -> None:
     for topic, wanted in expected.items():
         got = written[topic]
         assert [(key, document(value)) for key, value in got] == [(k, document(v)) for k, v in wanted], topic
-        if topic not in (
-            "as-it-is",
-            "filtered",
-            "not-filtered",
-            "by-null",
-            "struct",
-            "double-as-json",
-            "text-as-json",
-            "key",
-            "merged",
-            "nested",
-            "key-as-json",
-            "sorted",
-            "through-a-struct",
-            "infinite",
-        ):
-            assert got == wanted, topic  # no double, no control character: byte for byte
+        if topic in BYTE_FOR_BYTE:
+            assert got == wanted, topic
     letter = next(row for row in rows if row["topic"] == LETTERS)
     headers = {header["key"]: bytes(header["value"]) for header in letter["headers"]}
     assert headers["__streams.errors.topic"] == b"orders"
@@ -210,9 +193,8 @@ def test_a_column_sees_key_and_value(spark: Any) -> None:
     builder = StreamsBuilder("columns")
     stream = builder.stream("orders", key=String(), value=ORDERS)
     stream.filter(value["amount"] > 2).map_values("STRUCT(user, amount)").to("large")
-    stream.filter_not(value["amount"] > 2).map_values("STRUCT(amount * 2 AS amount)").filter(value["amount"] > 0).to(
-        "small"
-    )
+    small = stream.filter_not(value["amount"] > 2).map_values("STRUCT(amount * 2 AS amount)")
+    small.filter(value["amount"] > 0).to("small")
     stream.map_values(functions.struct(functions.sha2(key, 256).alias("hash"))).to("hashed")
     given = [(b"a", b'{"amount":3,"user":"ana"}'), (b"b", b'{"amount":1}'), (b"c", b'{"amount":-1}')]
     written, _ = natively(spark, builder, Handlers(), given)
