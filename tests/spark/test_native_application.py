@@ -169,3 +169,21 @@ def test_counts_on_request(kafka: Kafka, start: Start, unique: Names) -> None:
         return sum(last.values())
 
     kafka.until(total, 6)
+
+
+def test_real_time_mode(kafka: Kafka, start: Start, unique: Names) -> None:
+    source, target, group = unique("orders"), unique("doubled"), unique("real-time")
+    kafka.create(source, target, partitions=2)
+    kafka.send(source, order("first", 1))
+    app = start(doubled(group, source, target), guarantee="at_least_once", lane="native", mode="real-time")
+    assert kafka.read(target, 1)[0].value() == b'{"user":"first","total":2}'
+    waited = []
+    for n in range(20):
+        began = time.monotonic()
+        kafka.send(source, order(f"user-{n}", n + 100))
+        kafka.read(target, n + 2)
+        waited.append(time.monotonic() - began)
+        time.sleep(0.05)
+    assert sorted(waited)[10] < 0.5, f"milliseconds, not batches: {waited}"
+    kafka.until(lambda: committed(kafka, group), 21)
+    app.stop()

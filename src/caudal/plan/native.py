@@ -318,18 +318,27 @@ def _read(serde: Serde, raw: str, name: str, where: str, parsed: list[tuple[str,
 
 
 def _read_json(serde: Json, raw: str, name: str, parsed: list[tuple[str, str]], bad: list[str]) -> Typed:
-    """Spark stops reading at the end of a document and does not look at what follows; so the document is put into
-    another one, whose last field is only there if nothing stood in between.
+    """Strictly, as the serde reads it. Spark stops at the end of a document and does not look at what follows; so the
+    document is put into another one, whose last field is only there if nothing stood in between. And it would take a
+    number for a text; so text is read as a VARIANT, which knows what it was.
     """
-    declared = ", ".join(f"{quoted_name(field)}: {kind}" for field, kind in serde.fields)
+    kinds = {"STRING": "VARIANT"}
+    declared = ", ".join(f"{quoted_name(one)}: {kinds.get(kind, kind)}" for one, kind in serde.fields)
     schema = text_literal(f"v STRUCT<{declared}>, e INT, x STRING")
     text = f"CAST({raw} AS STRING)"
     parsed.append((name, f"from_json(concat('{{\"v\":', {text}, ',\"e\":1}}'), {schema}, {_READ_JSON})"))
-    fields = tuple((field, Typed(f"{name}.v.{quoted_name(field)}", SqlType[kind])) for field, kind in serde.fields)
-    infinite = [f"abs({one.sql}) = double('Infinity')" for _, one in fields if one.type is SqlType.DOUBLE]
-    signs = [f"{name}.x IS NOT NULL", f"{name}.v IS NULL", f"{name}.e IS NULL", *infinite]
-    bad.append(f"({raw} IS NOT NULL AND ({' OR '.join(signs)} OR NOT is_valid_utf8({text})))")
-    return Typed(f"{name}.v", SqlType.STRUCT, fields=fields, is_null=f"({raw} IS NULL)", raw=raw)
+    signs = [f"{name}.x IS NOT NULL", f"{name}.v IS NULL", f"{name}.e IS NULL", f"NOT is_valid_utf8({text})"]
+    fields: list[tuple[str, Typed]] = []
+    for declared_name, kind in serde.fields:
+        sql = f"{name}.v.{quoted_name(declared_name)}"
+        if kind == "STRING":
+            signs.append(f"schema_of_variant({sql}) NOT IN ('STRING', 'VOID')")
+            sql = f"CAST({sql} AS STRING)"
+        elif kind == "DOUBLE":
+            signs.append(f"abs({sql}) = double('Infinity')")
+        fields.append((declared_name, Typed(sql, SqlType[kind])))
+    bad.append(f"({raw} IS NOT NULL AND ({' OR '.join(signs)}))")
+    return Typed("", SqlType.STRUCT, fields=tuple(fields), is_null=f"({raw} IS NULL)", raw=raw)
 
 
 # -- values to bytes ---------------------------------------------------------------------------------------------------
@@ -396,8 +405,6 @@ def _whole(value: Typed) -> str:
 
 def _struct(value: Typed, sort_keys: bool) -> str:
     ordered = sorted(value.fields) if sort_keys else value.fields
-    if value.sql and (not sort_keys or list(ordered) == list(value.fields)):
-        return value.sql  # as it was read
     parts = ", ".join(
         f"{text_literal(name)}, "
         + (_struct(one, sort_keys) if one.type is SqlType.STRUCT and one.fields else _plain(one))

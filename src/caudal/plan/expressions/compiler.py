@@ -6,6 +6,7 @@ a null operand, AND, OR, IS, COALESCE and CASE have their own.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -32,6 +33,8 @@ COMPARISONS: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
 def _remainder(left: Any, right: Any) -> Any:
     """SQL's remainder has the sign of the dividend, Python's that of the divisor."""
     rest = abs(left) % abs(right)
+    if rest.__class__ is float:
+        return math.copysign(rest, left)  # zero has a sign too
     return -rest if left < 0 else rest
 
 
@@ -453,6 +456,8 @@ def _positional(node: exp.Func) -> list[exp.Expr]:
     """The arguments as they were written: sqlglot knows most functions and gives their arguments names."""
     if isinstance(node, exp.Anonymous):
         return list(node.expressions)
+    if isinstance(node, exp.Initcap):
+        return [node.this]  # sqlglot adds what it takes for the ends of words
     given: list[exp.Expr] = []
     for name in type(node).arg_types:
         value = node.args.get(name)

@@ -21,13 +21,14 @@ BAD_RECORD = "caudal-bad-record"
 COUNTED = "caudal-dropped"  # the name of the observed metrics
 UNREADABLE = "unreadable"
 REAL_TIME_BATCH = "5 seconds"
-_RULES = "org.apache.spark.sql.catalyst.optimizer."
 _SESSION = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
-    "spark.sql.json.enableExactStringParsing": "false",
     "spark.sql.json.enablePartialResults": "true",
-    "spark.sql.optimizer.excludedRules": f"{_RULES}PushDownPredicates,{_RULES}InferFiltersFromGenerate",
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}"
+        for rule in ("PushDownPredicates", "PushPredicateThroughNonJoin", "InferFiltersFromGenerate")
+    ),
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_MANAGER,
     "spark.sql.streaming.minBatchesToRetain": "2",

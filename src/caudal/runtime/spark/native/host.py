@@ -27,6 +27,7 @@ from caudal.runtime.errors import StreamsError, describe
 from caudal.runtime.spark import query, session
 from caudal.runtime.spark.hosted_application import HostedApplication, State
 from caudal.runtime.spark.native import diagnosis, frames
+from caudal.runtime.spark.native.choice import NativeApplication
 from caudal.runtime.spark.native.progress import BatchProgress, Places
 from caudal.runtime.spark.settings import Mode, task_name
 from caudal.runtime.task import DESERIALIZATION_ERROR
@@ -326,7 +327,7 @@ class NativeHost:
     def _diagnosed(self, application: HostedApplication, run: _Run, text: str, reason: str) -> str:
         try:
             planned = run.progress.planned()
-            written = getattr(application, "written", application.topology)
+            written = application.written if isinstance(application, NativeApplication) else application.topology
             cargo = replace(application.cargo, topology=written)
             return diagnosis.sentence(cargo, text, run.positions, planned, reason)
         except (KafkaException, OSError, ValueError) as error:
