@@ -324,10 +324,10 @@ def _read_json(serde: Json, raw: str, name: str, parsed: list[tuple[str, str]], 
     """
     kinds = {"STRING": "VARIANT"}
     declared = ", ".join(f"{quoted_name(one)}: {kinds.get(kind, kind)}" for one, kind in serde.fields)
-    schema = text_literal(f"v STRUCT<{declared}>, e INT, x STRING")
+    schema = text_literal(f"v STRUCT<{declared}>, caudal_end INT, x STRING")
     text = f"CAST({raw} AS STRING)"
-    parsed.append((name, f"from_json(concat('{{\"v\":', {text}, ',\"e\":1}}'), {schema}, {_READ_JSON})"))
-    signs = [f"{name}.x IS NOT NULL", f"{name}.v IS NULL", f"{name}.e IS NULL", f"NOT is_valid_utf8({text})"]
+    parsed.append((name, f"from_json(concat('{{\"v\":', {text}, ',\"caudal_end\":1}}'), {schema}, {_READ_JSON})"))
+    signs = [f"{name}.x IS NOT NULL", f"{name}.v IS NULL", f"{name}.caudal_end IS NULL", f"NOT is_valid_utf8({text})"]
     fields: list[tuple[str, Typed]] = []
     for declared_name, kind in serde.fields:
         sql = f"{name}.v.{quoted_name(declared_name)}"

@@ -174,7 +174,7 @@ def test_counts_are_native_on_request_only() -> None:
     assert plan.count is not None
     (output,) = plan.sources[0].outputs
     assert output.topic == "out"
-    assert output.key == "CAST(_vp.v.`user` AS BINARY)"
+    assert output.key == "CAST(CAST(_vp.v.`user` AS STRING) AS BINARY)"
     assert output.where is not None
     assert "NOT (_value IS NULL)" in output.where
     hosted = without_state(made)
