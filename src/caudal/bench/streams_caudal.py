@@ -38,6 +38,7 @@ class Engine:
             bootstrap=job.bootstrap,
             guarantee=job.guarantee,
             mode=job.mode,
+            lane="native" if job.topology == "sql-map" else "task",
             state_dir=job.state,
             session_timeout=SESSION_TIMEOUT_MS,
             replication_factor=1,

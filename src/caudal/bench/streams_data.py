@@ -123,7 +123,7 @@ def check(
 ) -> None:
     """Reads the output to its end, committed records only; raises where it is not what it must be."""
     seen = 0
-    finals: dict[Any, int] = {"ids": 0, "total": 0} if topology in ("map", "join") else {}
+    finals: dict[Any, int] = {"ids": 0, "total": 0} if topology in ("map", "sql-map", "join") else {}
     for key, value in committed(port, topic, partitions):
         if not key.startswith(b"user"):
             continue
@@ -144,7 +144,7 @@ def check(
 
 
 def _take(finals: dict[Any, int], topology: str, form: str, key: bytes, value: bytes) -> None:
-    if topology in ("map", "join"):
+    if topology in ("map", "sql-map", "join"):
         order = orjson.loads(value)
         finals["ids"] += order["id"]
         finals["total"] += order["total"]

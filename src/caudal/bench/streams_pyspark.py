@@ -1,6 +1,7 @@
 """Hand-written PySpark as a peer of `caudal bench streams`: what somebody who knows Spark would write without Caudal.
 
 - map: `mapInArrow` with orjson, Kafka to Kafka.
+- sql-map: the same as Spark SQL, `from_json` and `to_json` with the schema, no Python per record.
 - count, emit "defaults": Spark's own `groupBy(key).count()` in update mode: one row per key and batch.
 - count, emit "updates": `mapInArrow` with a dict that lives as long as its batch. Every update is emitted, no state is
   kept: the least that any count in Python inside Spark can cost, not something to use.
@@ -21,6 +22,8 @@ from caudal.bench.streams_job import PATIENT, Job, job_of, serve
 from caudal.runtime.spark.session import open_session
 
 THREADS = 2
+ORDERS = "id BIGINT, user STRING, amount BIGINT, region STRING"
+REWRITTEN = "struct(o.id, o.user, o.amount * 2 AS total, upper(o.region) AS region)"
 
 
 def rewrite(batches: Iterable[Any]) -> Iterator[Any]:
@@ -87,6 +90,9 @@ class Peer:
         rows = source.load().select("key", "value")
         if job.topology == "map":
             return rows.mapInArrow(rewrite, "key binary, value binary")
+        if job.topology == "sql-map":
+            orders = rows.selectExpr("key", f"from_json(CAST(value AS STRING), '{ORDERS}') AS o")
+            return orders.selectExpr("key", f"to_json({REWRITTEN}) AS value")
         if job.topology == "count" and job.emit == "updates":
             return rows.mapInArrow(count_in_batch, "key binary, value binary")
         if job.topology == "count":

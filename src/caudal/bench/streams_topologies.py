@@ -8,6 +8,9 @@ from caudal.bench.streams_job import Job
 from caudal.serde import Bytes, Json, Long, String
 from caudal.streams import StreamsBuilder, tumbling
 
+ORDERS = "id BIGINT, user STRING, amount BIGINT, region STRING"
+REWRITTEN = "STRUCT(id, user, amount * 2 AS total, upper(region) AS region)"  # as SQL: may run natively
+
 
 def rewritten(order: dict[str, Any]) -> dict[str, Any]:
     return {
@@ -26,6 +29,9 @@ def builder_of(job: Job) -> StreamsBuilder:
     builder = StreamsBuilder(job.application)
     if job.topology == "map":
         builder.stream(job.input, key=Bytes(), value=Json()).map_values(rewritten).to(job.output)
+    elif job.topology == "sql-map":
+        orders = builder.stream(job.input, key=Bytes(), value=Json(schema=ORDERS))
+        orders.map_values(REWRITTEN).to(job.output)
     elif job.topology == "count":
         builder.stream(job.input, key=String(), value=Bytes()).group_by_key().count().to(job.output)
     elif job.topology == "regroup":

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from caudal.plan.columns import refuse_columns
 from caudal.plan.durations import Duration, milliseconds
 from caudal.plan.topology import SinkNode, SourceNode, SubTopology, Topology
 from caudal.runtime.errors import Handlers, StreamsError
@@ -51,6 +52,7 @@ class TopologyTestDriver:
         handlers: Handlers | None = None,
     ) -> None:
         self.topology: Topology = topology if isinstance(topology, Topology) else topology.build()
+        refuse_columns(self.topology)
         self._now = _epoch_milliseconds(start_time)
         self._outputs: dict[str, deque[_Message]] = {}
         self._pending: dict[str, deque[tuple[int, _Message]]] = {}  # with the order of arrival

@@ -4,8 +4,8 @@
     app.state, app.metrics(), app.tasks()
     app.stop()
 
-This is the public face; the work is in `caudal.runtime.spark` (host.py), for `app.store` in `caudal.views`, for batches in
-`caudal.runtime.batch`.
+This is the public face; the work is in `caudal.runtime.spark` (host.py; native/host.py for the native lane), for
+`app.store` in `caudal.views`, for batches in `caudal.runtime.batch`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from caudal.runtime.batch.result import BatchResult
     from caudal.runtime.spark.host import SparkHost
     from caudal.runtime.spark.hosted_application import Listener
+    from caudal.runtime.spark.native.host import NativeHost
     from caudal.streams.builder import StreamsBuilder
     from caudal.views import ApplicationViews
 
@@ -50,6 +51,7 @@ class Application:
         bootstrap: str = "localhost:9092",
         mode: str = "micro-batch",
         guarantee: str = "exactly_once",
+        lane: str = "auto",
         master: str | None = None,
         threads: int | None = None,
         state_dir: str | None = None,
@@ -77,18 +79,25 @@ class Application:
         `commit_interval` (ms) is how often real-time mode commits (100), and what splits a long micro-batch (5000).
         `deadline` is how old a record may be when its results are there: "near 2 seconds", "soft 200 ms" (late ones
         are counted), "hard 50 ms" (a late record goes to `late_topic`, or stops the application).
+        `lane` is "auto", "task" or "native" (docs/native-lane.md); `app.lane` says which one it got, and why.
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
         from caudal.runtime.batch.jobs import SparkSettings
         from caudal.runtime.spark.deadline import Deadline
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
+        from caudal.runtime.spark.native.choice import NativeApplication, chosen_lane
         from caudal.runtime.spark.settings import Guarantee, Mode, Settings, default_state_dir
         from caudal.runtime.stores.engines import DEFAULT_ENGINE
         from caudal.views import ApplicationViews
 
+        chosen = _choice(Mode, mode, "mode")
         if late_topic is not None and deadline is None:
             raise StreamsError("late_topic needs a hard deadline, and none is given.")
+        if deadline is not None:
+            if lane == "native":
+                raise StreamsError("Deadlines are kept in the task lane: leave lane='native' or the deadline out.")
+            lane = "task"
         if threads is not None and threads < 1:
             raise StreamsError("threads must be at least 1.")
         handlers = Handlers(
@@ -100,7 +109,7 @@ class Application:
         settings = Settings(
             bootstrap=bootstrap,
             guarantee=_choice(Guarantee, guarantee, "guarantee"),
-            mode=_choice(Mode, mode, "mode"),
+            mode=chosen,
             state_dir=state_dir or default_state_dir(),
             engine=engine or DEFAULT_ENGINE,
             handlers=handlers,
@@ -114,16 +123,22 @@ class Application:
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
         self._spark_settings = SparkSettings(master, threads, dict(spark_config or {}), tuple(py_files))
-        self._hosted = HostedApplication(topology, settings, metrics_topic=metrics_topic)
+        self._topology = topology
+        self._wanted_lane = lane
+        self._decision = chosen_lane(topology, lane, settings, own_host=host is None)
+        hosted = NativeApplication if self._decision.is_native else HostedApplication
+        self._hosted = hosted(topology, settings, metrics_topic=metrics_topic)
         self._views = ApplicationViews(topology, settings)
         self._owns_host = host is None
-        self._host = host or SparkHost(
+        self._host: SparkHost | NativeHost = host or SparkHost(
             master=master,
             threads=threads,
             spark_config=dict(spark_config or {}),
             py_files=py_files,
-            mode=settings.mode,
+            mode=chosen,
         )
+        spark = {"master": master, "threads": threads, "spark_config": spark_config, "py_files": py_files}
+        self._native: dict[str, Any] = {"mode": chosen, **spark}
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -137,6 +152,7 @@ class Application:
             self._hosted.fail(str(error))
             self._hosted.topics.close()
             raise
+        self._settle_lane()
         self._host.add(self._hosted)
         if wait:
             ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
@@ -148,6 +164,17 @@ class Application:
                 )
             self.raise_failure()
         return self
+
+    def _settle_lane(self) -> None:
+        """Whether results keep their time in the native lane is for the cluster to say."""
+        from caudal.runtime.spark.native.choice import settled_lane
+        from caudal.runtime.spark.native.host import NativeHost
+
+        self._decision = settled_lane(self._hosted, self._wanted_lane, self._decision, own_host=self._owns_host)
+        log.info("'%s' runs in the %s lane: %s", self.application_id, *self.lane)
+        if self._decision.is_native:
+            assert self._decision.plan is not None
+            self._host = NativeHost(self._decision.plan, **self._native)
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finishes the batch under way, commits, leaves the group. Stopping twice is no error."""
@@ -221,7 +248,12 @@ class Application:
 
     @property
     def topology(self) -> Topology:
-        return self._hosted.topology
+        return self._topology
+
+    @property
+    def lane(self) -> tuple[str, str]:
+        """Which lane runs it, "task" or "native", and why; settled when it starts."""
+        return self._decision.lane.value, self._decision.reason
 
     @property
     def state(self) -> str:

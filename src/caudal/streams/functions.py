@@ -1,7 +1,8 @@
 """Takes the user's functions: a Python callable with as many arguments as it likes of those on offer, or a SQL string.
 
-What a step gets is a `Function` whose `call` takes all arguments, so that the runtime need not ask. A PySpark Column is
-refused by name: it cannot exist without a Spark session, and runs in the native lane only.
+What a step gets is a `Function` whose `call` takes all arguments, so that the runtime need not ask. A PySpark Column
+runs in the native lane only (plan/lane.py says so to whoever runs it elsewhere), as filter, map_values, select_key or
+branch; in any other place it is refused here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from caudal.plan.errors import PlanError
 from caudal.plan.functions import Function
 
 UserFunction = Callable[..., Any] | str
+_INSTEAD = "give a Python function or a SQL string ('amount > 0') here."
+_TAKE_COLUMNS = ("filter()", "filter_not()", "map_values()", "select_key()", "branch()")
 
 
 def key_value(given: UserFunction, operator: str) -> Function:
@@ -125,10 +128,10 @@ def _function(given: Any, operator: str, arguments: tuple[str, ...], accepted: d
 
         return Function(expression(given, arguments), sql=given)
     if _is_column(given):
-        raise PlanError(
-            f"{operator} got a PySpark Column, which runs in the native lane only; "
-            "give a Python function or a SQL string ('amount > 0') here."
-        )
+        refused = f"{operator} got a PySpark Column, which runs in the native lane only; " + _INSTEAD
+        if operator not in _TAKE_COLUMNS:
+            raise PlanError(f"{operator} got a PySpark Column, which it does not take in any lane; {_INSTEAD}")
+        return Function(_refusing(refused), column=given)
     if not callable(given):
         raise PlanError(f"{operator} needs a function or a SQL string, not {type(given).__name__} {given!r}.")
     count = _arguments_taken(given, accepted)
@@ -139,6 +142,13 @@ def _function(given: Any, operator: str, arguments: tuple[str, ...], accepted: d
     if chosen == tuple(range(len(arguments))):
         return Function(given)
     return Function(_adapted(given, chosen, len(arguments)), original=given)
+
+
+def _refusing(sentence: str) -> Callable[..., Any]:
+    def refuse(*_: Any) -> Any:
+        raise PlanError(sentence)
+
+    return refuse
 
 
 def _is_column(given: Any) -> bool:

@@ -18,6 +18,7 @@ from caudal.plan.graph import Graph
 from caudal.plan.naming import checked_name, repartition_topic
 from caudal.plan.topology import SinkNode, StoreKind, StoreSpec
 from caudal.serde import Serde
+from caudal.serde.json import for_results
 from caudal.streams import functions
 from caudal.streams.functions import UserFunction
 from caudal.streams.stores import Store, kept
@@ -456,8 +457,11 @@ class KStream:
         else:
             node = graph.names.next(prefix, name)
         graph.add_processor(node, step, (self._node,), stores)
-        changed = self._key_changed or key_changed
-        return KStream(graph, node, key or self._key, value or self._value, self._sources, changed)
+        # A declared schema is that of what was read; what is made of it may have other fields.
+        same_value = isinstance(step, (steps.Filter, steps.SelectKey, steps.Peek))
+        key = key or (for_results(self._key) if key_changed else self._key)
+        value = value or (self._value if same_value else for_results(self._value))
+        return KStream(graph, node, key, value, self._sources, self._key_changed or key_changed)
 
     def _with_serdes(self, key: Serde | None, value: Serde | None) -> KStream:
         if key is None and value is None:

@@ -16,6 +16,7 @@ from caudal.plan.graph import Graph
 from caudal.plan.naming import checked_name
 from caudal.plan.topology import StoreKind, StoreSpec
 from caudal.serde import Serde
+from caudal.serde.json import for_results
 from caudal.streams import functions
 from caudal.streams.functions import UserFunction
 from caudal.streams.stores import Keep, Store, kept
@@ -309,7 +310,7 @@ class KTable:
     ) -> KTable:
         graph, keep = self._graph, kept(store)
         node = graph.names.next(prefix, name)
-        value = value or self._value
+        value = value or (self._value if prefix == "KTABLE-FILTER" else for_results(self._value))
         own = self._own_store(keep, value, store)
         state = DerivedState(node, self._state, own, stores)
         graph.add_processor(

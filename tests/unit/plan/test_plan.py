@@ -54,7 +54,7 @@ def test_a_plan_is_json_with_functions_by_text_or_name() -> None:
     assert json.loads(json.dumps(data)) == data
     assert data["nodes"][1]["step"] == {"step": "Filter", "predicate": {"sql": "amount > 0"}, "negate": False}
     assert data["nodes"][1]["parents"] == ["KSTREAM-SOURCE-0000000000"]
-    assert data["nodes"][0]["value"] == {"type": "Json", "sort_keys": False}
+    assert data["nodes"][0]["value"] == {"type": "Json", "sort_keys": False, "schema": None}
 
 
 def test_mermaid_has_every_node_topic_and_store() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from caudal.plan.errors import PlanError
+from caudal.runtime.test_driver import TopologyTestDriver
 from caudal.serde import Json, Long, String
 from caudal.streams import (
     KStream,
@@ -172,8 +173,12 @@ def test_a_pyspark_column_is_refused_by_name() -> None:
     class Column:
         __module__ = "pyspark.sql.classic.column"
 
-    with pytest.raises(PlanError, match=r"filter\(\) got a PySpark Column, which runs in the native lane only"):
-        stream().filter(Column())  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match=r"map\(\) got a PySpark Column, which it does not take in any lane"):
+        stream().map(Column())  # type: ignore[arg-type]
+    builder = StreamsBuilder("columns")
+    builder.stream("a").filter(Column(), name="positive").to("b")  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="positive has a PySpark Column, which runs in the native lane only"):
+        TopologyTestDriver(builder)
 
 
 def test_a_branch_that_is_not_there_is_said_with_those_that_are() -> None:

@@ -44,6 +44,21 @@ def json_map(session: StreamsSession, engine: Engine) -> Values:
 
 
 @streams_case(
+    "native-map",
+    "JSON map, native lane",
+    ("caudal", "pyspark"),
+    comparisons=[
+        beside("native-map", "JSON map, native lane / Spark SQL by hand", "pyspark", ratio_at_least(1.0)),
+        Comparison(
+            rate("JSON map: native lane / task lane"), ("native-map", "caudal", "rate"), ("map", "caudal", "rate")
+        ),
+    ],
+)
+def native_map(session: StreamsSession, engine: Engine) -> Values:
+    return catch_up(session, engine, "sql-map")
+
+
+@streams_case(
     "count",
     "count per key",
     ("caudal", "pyspark", "pyspark-native", STREAMS, DEFAULTS, "quix"),

@@ -21,6 +21,7 @@ from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, c
 from caudal.cli.errors import CliError, UsageError
 
 if TYPE_CHECKING:
+    from caudal.plan.topology import Topology
     from caudal.streams import StreamsBuilder
     from caudal.streams.application import Application
 
@@ -38,6 +39,7 @@ ModeFlag = Annotated[str, typer.Option("--mode", metavar="MODE", help="micro-bat
 GuaranteeFlag = Annotated[
     str, typer.Option("--guarantee", metavar="WHICH", help="exactly_once, at_least_once or at_most_once.")
 ]
+LaneFlag = Annotated[str, typer.Option("--lane", metavar="LANE", help="auto, task or native (Spark SQL only).")]
 Http = Annotated[
     str | None,
     typer.Option("--http", metavar="[HOST:]PORT", help="Answer queries of the stores over HTTP (host: 127.0.0.1)."),
@@ -101,6 +103,7 @@ def run(
     threads: Threads = None,
     mode: ModeFlag = "micro-batch",
     guarantee: GuaranteeFlag = "exactly_once",
+    lane: LaneFlag = "auto",
     http: Http = None,
     state_dir: StateDir = None,
     on_bad_record: OnBadRecord = "fail",
@@ -216,6 +219,7 @@ def _run(
         raise CliError(str(error).rstrip(".")) from None
     if describe:
         print(topology.describe(), end="")
+        print(_lane(topology, **settings))
         return
     if not batch and (write or starting is not None or ending is not None):
         raise UsageError("--from, --to and --write go with --batch")
@@ -294,6 +298,21 @@ def _run_batch(application: Application, starting: str | None, ending: str | Non
                 print(f"written  {topic}: {count}")
     except StreamsError as error:
         raise CliError(str(error).rstrip(".")) from None
+
+
+def _lane(topology: Topology, *, lane: str, guarantee: str, **settings: Any) -> str:
+    """The line under the description; what the cluster must be asked for stays open."""
+    from caudal.plan.errors import PlanError
+    from caudal.plan.lane import Circumstances, Lane, decide
+
+    handlers = (
+        settings[name].replace("-", " ") for name in ("on_bad_record", "on_processing_error", "on_produce_error")
+    )
+    try:
+        return str(decide(topology, Lane(lane), Circumstances(guarantee, *handlers)))
+    except ValueError as error:  # PlanError, or no lane of that name
+        known = ", ".join(one.value for one in Lane)
+        raise UsageError(str(error).rstrip(".") if isinstance(error, PlanError) else f"--lane takes {known}") from None
 
 
 def _say_what_happens(quiet: bool) -> None:

@@ -6,6 +6,7 @@ a null operand, AND, OR, IS, COALESCE and CASE have their own.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from caudal.plan.errors import PlanError
-from caudal.plan.expressions.functions import FUNCTIONS, cast_to, like_pattern
+from caudal.plan.expressions.functions import FUNCTIONS, SqlFunction, cast_to, in_64_bits, like_pattern
 
 Evaluate = Callable[[tuple[Any, ...]], Any]
 
@@ -32,19 +33,40 @@ COMPARISONS: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
 def _remainder(left: Any, right: Any) -> Any:
     """SQL's remainder has the sign of the dividend, Python's that of the divisor."""
     rest = abs(left) % abs(right)
+    if rest.__class__ is float:
+        return math.copysign(rest, left)  # zero has a sign too
     return -rest if left < 0 else rest
 
 
 def _integer_quotient(left: Any, right: Any) -> int:
     quotient = abs(left) // abs(right)
-    return int(-quotient if (left < 0) != (right < 0) else quotient)
+    return int(in_64_bits(int(-quotient if (left < 0) != (right < 0) else quotient)))
+
+
+def _sum(left: Any, right: Any) -> Any:
+    return in_64_bits(left + right)
+
+
+def _difference(left: Any, right: Any) -> Any:
+    return in_64_bits(left - right)
+
+
+def _product(left: Any, right: Any) -> Any:
+    return in_64_bits(left * right)
+
+
+def _quotient(left: Any, right: Any) -> Any:
+    """Of integers too it is that of doubles."""
+    if left.__class__ is int and right.__class__ is int:
+        return float(left) / float(right)
+    return left / right
 
 
 ARITHMETIC: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-    exp.Div: operator.truediv,
+    exp.Add: _sum,
+    exp.Sub: _difference,
+    exp.Mul: _product,
+    exp.Div: _quotient,
     exp.IntDiv: _integer_quotient,
     exp.Mod: _remainder,
 }
@@ -219,7 +241,7 @@ class _Compiler:
 
         def evaluate(values: tuple[Any, ...]) -> Any:
             it = inner(values)
-            return None if it is None else -it
+            return None if it is None else in_64_bits(-it)
 
         return evaluate
 
@@ -394,16 +416,8 @@ class _Compiler:
 
     def call(self, node: exp.Func) -> Evaluate:
         """A function of the table: null for a null argument, unless it says otherwise."""
-        names = [node.name.lower()] if isinstance(node, exp.Anonymous) else [n.lower() for n in type(node).sql_names()]
-        function = next((FUNCTIONS[name] for name in names if name in FUNCTIONS), None)
-        if function is None:
-            kind = "an aggregate: use group_by_key()" if isinstance(node, exp.AggFunc) else "not known"
-            raise PlanError(
-                f"The SQL function {names[0].upper()} is {kind}; there are: {', '.join(sorted(FUNCTIONS))}."
-            )
-        given = [self.compile(argument) for argument in _positional(node)]
-        if not function.fewest <= len(given) <= function.most:
-            raise PlanError(f"The SQL function {function.name.upper()} does not take {len(given)} arguments.")
+        function, arguments = called(node)
+        given = [self.compile(argument) for argument in arguments]
         call, takes_nulls = function.call, function.takes_nulls
 
         def evaluate(values: tuple[Any, ...]) -> Any:
@@ -413,10 +427,37 @@ class _Compiler:
         return evaluate
 
 
+def called(node: exp.Func) -> tuple[SqlFunction, list[exp.Expr]]:
+    """The function of the table that is called, and its arguments."""
+    function = next((FUNCTIONS[name] for name in _names(node) if name in FUNCTIONS), None)
+    if function is None:
+        kind = "an aggregate: use group_by_key()" if isinstance(node, exp.AggFunc) else "not known"
+        raise PlanError(
+            f"The SQL function {_names(node)[0].upper()} is {kind}; there are: {', '.join(sorted(FUNCTIONS))}."
+        )
+    given = _positional(node)
+    if not function.fewest <= len(given) <= function.most:
+        raise PlanError(f"The SQL function {function.name.upper()} does not take {len(given)} arguments.")
+    return function, given
+
+
+def _names(node: exp.Func) -> list[str]:
+    """What the function may be called in the table. sqlglot has one class for some that differ."""
+    if isinstance(node, exp.Anonymous):
+        return [node.name.lower()]
+    if isinstance(node, exp.Trim) and node.args.get("position") in ("LEADING", "TRAILING"):
+        return ["ltrim" if node.args["position"] == "LEADING" else "rtrim"]
+    if isinstance(node, exp.Pad):
+        return ["lpad" if node.args.get("is_left") else "rpad"]
+    return [name.lower() for name in type(node).sql_names()]
+
+
 def _positional(node: exp.Func) -> list[exp.Expr]:
     """The arguments as they were written: sqlglot knows most functions and gives their arguments names."""
     if isinstance(node, exp.Anonymous):
         return list(node.expressions)
+    if isinstance(node, exp.Initcap):
+        return [node.this]  # sqlglot adds what it takes for the ends of words
     given: list[exp.Expr] = []
     for name in type(node).arg_types:
         value = node.args.get(name)
