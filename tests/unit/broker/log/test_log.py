@@ -497,19 +497,21 @@ class TestThreads:
                         faults.append(header)
                 offset = batches[-1][1].last_offset + 1 if batches else max(end - 40, 0)
 
-        threads = [threading.Thread(target=consume) for _ in range(3)]
+        threads = [threading.Thread(target=consume, daemon=True) for _ in range(3)]
         for thread in threads:
             thread.start()
-        for number in range(3000):
-            append_values(log, 1)
-            if number % 100 == 0:
-                log.delete_old_segments(0, log.log_end_offset)
-                log.settle()
-            if number % 333 == 0:
-                log.flush()
-        stop.set()
-        for thread in threads:
-            thread.join()
+        try:
+            for number in range(1000):  # each waits its turn behind three threads that never rest
+                append_values(log, 1)
+                if number % 100 == 0:
+                    log.delete_old_segments(0, log.log_end_offset)
+                    log.settle()
+                if number % 333 == 0:
+                    log.flush()
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(10)
         assert not faults
 
 
