@@ -229,7 +229,11 @@ class Application:
 
         result = run_batch(self.topology, self._hosted.settings, self._spark_settings, starting, ending)
         if write:
-            result.write()
+            try:
+                result.write()
+            except StreamsError:
+                result.close()
+                raise
         return result
 
     def table_df(self, name: str, *, key_schema: Any = None, value_schema: Any = None) -> DataFrame:

@@ -29,6 +29,8 @@ from caudal.runtime.spark.topics import ClusterTopics
 
 log = logging.getLogger("caudal.streams")
 
+TASKS_PER_CORE = 4
+
 
 def run_batch(
     topology: Topology, settings: Settings, spark_settings: SparkSettings, starting: Bound, ending: Bound
@@ -129,7 +131,10 @@ class _Batch:
                 (direct if self._is_direct(group) else mixed)[place] = offsets
         parts = []
         if direct:
-            parts.append(self._worked(self._from_kafka(spark, direct), direct=True))
+            # Several partitions one after the other in a Spark task, where there are many: a task has its price.
+            width = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+            rows_in_order = self._from_kafka(spark, direct).coalesce(width)
+            parts.append(self._worked(rows_in_order, direct=True))
         inputs = [self._from_kafka(spark, mixed)] if mixed else []
         inputs += [self._from_stage(frame, stage) for frame in former]
         if inputs and any(not self._is_direct(group) for group in stage.groups):
