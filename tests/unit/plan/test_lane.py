@@ -33,7 +33,7 @@ NATIVE: list[Callable[[KStream], Any]] = [
     lambda s: s.map("(user, price)", value=Json()).to("out"),
     lambda s: s.map_values("amount", value=Long()).to("out"),
     lambda s: s.merge(s.map_values("STRUCT(user)")).to("out"),
-    lambda s: [branch.to("out") for branch in s.split().branch("paid").default_branch().values()],
+    lambda s: s.split(name="b").branch("paid").default_branch(name="0")["b0"].to("out"),
 ]
 
 

@@ -32,7 +32,7 @@ _SESSION = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_MANAGER,
     "spark.sql.streaming.minBatchesToRetain": "2",
-    "spark.sql.streaming.numRecentProgressUpdates": "100",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 Begins = Mapping[tuple[str, int], int]  # topic and partition → offset
