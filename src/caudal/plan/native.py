@@ -96,8 +96,9 @@ def native_plan(topology: Topology, counts: bool = False) -> NativePlan:
     read = [node for node in topology.nodes if isinstance(node, SourceNode) and node not in internal.values()]
     walks = [_Walk(node, children, internal) for node in read]
     sources = tuple(walk.source for walk in walks)
-    if not any(source.outputs for source in sources):
-        raise NotNative("it writes to no topic")
+    for source in sources:
+        if not source.outputs:
+            raise NotNative(f"{source.node} leads to no topic")
     found = {walk.count.node: walk.count for walk in walks if walk.count is not None}
     if topology.internal_topics and not (found and counts):
         names = ", ".join(topology.internal_topics)

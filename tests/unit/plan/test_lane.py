@@ -66,7 +66,7 @@ NOT_NATIVE: list[tuple[Callable[[KStream], Any], str]] = [
     (lambda s: s.to("out", value=Json(sort_keys=True)), "only the declared fields are known"),
     (lambda s: s.repartition().to("out"), "it needs internal topics"),
     (lambda s: s.to_table().to_stream().to("out"), "(StreamToTable) has no native form"),
-    (lambda s: s.filter("amount > 0"), "it writes to no topic"),
+    (lambda s: s.filter("amount > 0"), "KSTREAM-SOURCE-0000000000 leads to no topic"),
 ]
 
 

@@ -67,6 +67,8 @@ class NativeHost:
         spark_config: Mapping[str, str] | None = None,
         py_files: Sequence[str] = (),
     ) -> None:
+        if plan.count is not None and mode is Mode.REAL_TIME:
+            raise StreamsError(f"{plan.count.node} is a native count, which runs with mode='micro-batch' only.")
         self.plan = plan
         self.mode = mode
         self._master = master
