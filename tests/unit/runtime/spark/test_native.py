@@ -32,10 +32,10 @@ def finish(checkpoint: Path, batch: int) -> None:
 def test_only_finished_batches_count(tmp_path: Path) -> None:
     progress = BatchProgress(tmp_path)
     assert progress.advance() is None
-    assert not progress.under_way
+    assert not progress.is_under_way()
     begin(tmp_path, 0, {"a": {"0": 5, "1": 7}}, None)
     assert progress.advance() is None
-    assert progress.under_way
+    assert progress.is_under_way()
     assert progress.planned() == {("a", 0): 5, ("a", 1): 7}
     finish(tmp_path, 0)
     assert progress.advance() == {("a", 0): 5, ("a", 1): 7}
@@ -44,7 +44,7 @@ def test_only_finished_batches_count(tmp_path: Path) -> None:
     begin(tmp_path, 2, {"a": {"0": 9, "1": 9}}, {"b": {"0": 2}})
     finish(tmp_path, 1)
     assert progress.advance() == {("a", 0): 6, ("a", 1): 7, ("b", 0): 1}
-    assert progress.under_way
+    assert progress.is_under_way()
 
 
 def test_a_failure_is_a_records_or_passes() -> None:

@@ -302,7 +302,7 @@ class NativeHost:
         began = run.progress.finished
         while self.mode is not Mode.REAL_TIME and run.query.isActive and time.monotonic() < deadline:
             self._follow(application, run)
-            if not run.progress.under_way or run.progress.finished > began:
+            if not run.progress.is_under_way() or run.progress.finished > began:
                 break
             time.sleep(0.002)
         run.query.stop()
