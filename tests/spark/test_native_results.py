@@ -169,7 +169,7 @@ def test_text_bytes_and_longs_pass_unchanged(spark: Any) -> None:
     numbers = builder.stream("orders", key=Bytes(), value=Long())
     numbers.filter("value % 2 = 0").to("even")
     numbers.map_values("value * -3").to("times")
-    given = [(b"\xff", number.to_bytes(8, "big", signed=True)) for number in (0, 1, -2, 2**61, -(2**61))]
+    given: list[Any] = [(b"\xff", number.to_bytes(8, "big", signed=True)) for number in (0, 1, -2, 2**61, -(2**61))]
     given += [(None, None), (b"k", b"short"), (b"k", b"nine long")]
     handlers = Handlers(OnError.SKIP)
     expected, dropped = interpreted(builder, handlers, given)

@@ -96,8 +96,9 @@ def native_plan(topology: Topology, counts: bool = False) -> NativePlan:
     read = [node for node in topology.nodes if isinstance(node, SourceNode) and node not in internal.values()]
     walks = [_Walk(node, children, internal) for node in read]
     sources = tuple(walk.source for walk in walks)
-    if not any(source.outputs for source in sources):
-        raise NotNative("it writes to no topic")
+    for source in sources:
+        if not source.outputs:
+            raise NotNative(f"{source.node} leads to no topic")
     found = {walk.count.node: walk.count for walk in walks if walk.count is not None}
     if topology.internal_topics and not (found and counts):
         names = ", ".join(topology.internal_topics)
@@ -319,18 +320,20 @@ def _read(serde: Serde, raw: str, name: str, where: str, parsed: list[tuple[str,
 
 def _read_json(serde: Json, raw: str, name: str, parsed: list[tuple[str, str]], bad: list[str]) -> Typed:
     """Strictly, as the serde reads it. Spark stops at the end of a document and does not look at what follows; so the
-    document is put into another one, whose last field is only there if nothing stood in between. And it would take a
-    number for a text; so text is read as a VARIANT, which knows what it was.
+    document is put into another one: alone in a list, with a field behind it that is only there if nothing stood in
+    between. And it would take a number for a text; so text is read as a VARIANT, which knows what it was.
     """
     kinds = {"STRING": "VARIANT"}
     declared = ", ".join(f"{quoted_name(one)}: {kinds.get(kind, kind)}" for one, kind in serde.fields)
-    schema = text_literal(f"v STRUCT<{declared}>, caudal_end INT, x STRING")
+    schema = text_literal(f"v ARRAY<STRUCT<{declared}>>, caudal_end INT, x STRING")
     text = f"CAST({raw} AS STRING)"
-    parsed.append((name, f"from_json(concat('{{\"v\":', {text}, ',\"caudal_end\":1}}'), {schema}, {_READ_JSON})"))
-    signs = [f"{name}.x IS NOT NULL", f"{name}.v IS NULL", f"{name}.caudal_end IS NULL", f"NOT is_valid_utf8({text})"]
+    parsed.append((name, f"from_json(concat('{{\"v\":[', {text}, '],\"caudal_end\":1}}'), {schema}, {_READ_JSON})"))
+    here = f"get({name}.v, 0)"
+    signs = [f"{name}.x IS NOT NULL", f"{name}.caudal_end IS NULL", f"{here} IS NULL", f"size({name}.v) <> 1"]
+    signs.append(f"NOT is_valid_utf8({text})")
     fields: list[tuple[str, Typed]] = []
     for declared_name, kind in serde.fields:
-        sql = f"{name}.v.{quoted_name(declared_name)}"
+        sql = f"{here}.{quoted_name(declared_name)}"
         if kind == "STRING":
             signs.append(f"schema_of_variant({sql}) NOT IN ('STRING', 'VOID')")
             sql = f"CAST({sql} AS STRING)"

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from caudal.plan.errors import PlanError
 from caudal.plan.functions import Function
 
-UserFunction = Callable[..., Any] | str
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+UserFunction: TypeAlias = "Callable[..., Any] | str | Column"
 _INSTEAD = "give a Python function or a SQL string ('amount > 0') here."
 _TAKE_COLUMNS = ("filter()", "filter_not()", "map_values()", "select_key()", "branch()")
 

@@ -32,7 +32,7 @@ _SESSION = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_MANAGER,
     "spark.sql.streaming.minBatchesToRetain": "2",
-    "spark.sql.streaming.numRecentProgressUpdates": "100",
+    "spark.sql.streaming.numRecentProgressUpdates": "20",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 Begins = Mapping[tuple[str, int], int]  # topic and partition → offset
@@ -89,7 +89,9 @@ def _source_rows(session: Any, source: NativeSource, settings: Settings, begins:
     if mode is not Mode.REAL_TIME:
         reader = reader.option("kafka.fetch.max.wait.ms", "2")  # a batch ends at a known offset: never wait for more
         reader = reader.option("maxOffsetsPerTrigger", str(settings.max_records_per_batch))
-    return reader.load().selectExpr(
+    # Records of a negative time are dropped, as in the task lane.
+    timed = reader.load().where("timestamp >= timestamp_millis(0)")
+    return timed.selectExpr(
         "topic AS _topic",
         "partition AS _partition",
         "offset AS _offset",

@@ -23,7 +23,7 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 
 from caudal.plan.native import NativePlan
-from caudal.runtime.errors import StreamsError, describe
+from caudal.runtime.errors import OnError, StreamsError, describe
 from caudal.runtime.spark import query, session
 from caudal.runtime.spark.hosted_application import HostedApplication, State
 from caudal.runtime.spark.native import diagnosis, frames
@@ -67,6 +67,8 @@ class NativeHost:
         spark_config: Mapping[str, str] | None = None,
         py_files: Sequence[str] = (),
     ) -> None:
+        if plan.count is not None and mode is Mode.REAL_TIME:
+            raise StreamsError(f"{plan.count.node} is a native count, which runs with mode='micro-batch' only.")
         self.plan = plan
         self.mode = mode
         self._master = master
@@ -263,7 +265,10 @@ class NativeHost:
 
     def _count(self, application: HostedApplication, run: _Run) -> None:
         """What only Spark knows of its batches: how long they took, what came out, what was dropped."""
-        told = [one for one in run.query.recentProgress if one["batchId"] > run.last_told]
+        # All of them cost milliseconds per batch: only where each one's count of dropped records is needed.
+        counting = application.settings.handlers.deserialization is not OnError.FAIL
+        known = run.query.recentProgress if counting else [run.query.lastProgress]
+        told = [one for one in known if one is not None and one["batchId"] > run.last_told]
         figures = next(iter(self._figures.values()))
         for progress in told:
             run.last_told = max(run.last_told, progress["batchId"])
@@ -297,7 +302,7 @@ class NativeHost:
         began = run.progress.finished
         while self.mode is not Mode.REAL_TIME and run.query.isActive and time.monotonic() < deadline:
             self._follow(application, run)
-            if not run.progress.under_way or run.progress.finished > began:
+            if not run.progress.is_under_way() or run.progress.finished > began:
                 break
             time.sleep(0.002)
         run.query.stop()

@@ -30,8 +30,7 @@ class BatchProgress:
         self.finished = last
         return ends
 
-    @property
-    def under_way(self) -> bool:
+    def is_under_way(self) -> bool:
         """Whether a batch was begun and is not done."""
         return _last(self._offsets) > _last(self._commits)
 
