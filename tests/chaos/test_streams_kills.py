@@ -62,15 +62,6 @@ def test_thirty_kills_and_every_order_counts_once(tmp_path: Path) -> None:
         assert play.hits() >= 5, "fewer than 5 kills hit inside a transaction"
 
 
-@pytest.mark.timeout(600)
-def test_four_kills_in_real_time(tmp_path: Path) -> None:
-    with playing(tmp_path, "exactly_once", "real-time") as play:
-        play.kill(["worker", "broker", "driver", "worker"])
-        play.end()
-        play.check_exactly_once()
-        assert play.hits() >= 1, "no kill hit inside a transaction"
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_twenty_kills_in_real_time(tmp_path: Path) -> None:
