@@ -82,7 +82,6 @@ class Application:
         `lane` is "auto", "task" or "native" (docs/native-lane.md); `app.lane` says which one it got, and why.
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
-        from caudal.runtime.batch.jobs import SparkSettings
         from caudal.runtime.spark.deadline import Deadline
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
@@ -122,7 +121,12 @@ class Application:
             deadline=Deadline.parse(deadline, late_topic) if deadline is not None else None,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
-        self._spark_settings = SparkSettings(master, threads, dict(spark_config or {}), tuple(py_files))
+        self._spark: dict[str, Any] = {
+            "master": master,
+            "threads": threads,
+            "spark_config": dict(spark_config or {}),
+            "py_files": tuple(py_files),
+        }
         self._topology = topology
         self._wanted_lane = lane
         self._decision = chosen_lane(topology, lane, settings, own_host=host is None)
@@ -130,15 +134,7 @@ class Application:
         self._hosted = hosted(topology, settings, metrics_topic=metrics_topic)
         self._views = ApplicationViews(topology, settings)
         self._owns_host = host is None
-        self._host: SparkHost | NativeHost = host or SparkHost(
-            master=master,
-            threads=threads,
-            spark_config=dict(spark_config or {}),
-            py_files=py_files,
-            mode=chosen,
-        )
-        spark = {"master": master, "threads": threads, "spark_config": spark_config, "py_files": py_files}
-        self._native: dict[str, Any] = {"mode": chosen, **spark}
+        self._host: SparkHost | NativeHost = host or SparkHost(mode=chosen, **self._spark)
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -174,7 +170,7 @@ class Application:
         log.info("'%s' runs in the %s lane: %s", self.application_id, *self.lane)
         if self._decision.is_native:
             assert self._decision.plan is not None
-            self._host = NativeHost(self._decision.plan, **self._native)
+            self._host = NativeHost(self._decision.plan, self._hosted.settings.mode, **self._spark)
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finishes the batch under way, commits, leaves the group. Stopping twice is no error."""
@@ -225,9 +221,11 @@ class Application:
 
         A bound is "earliest", "latest", a time (datetime or epoch milliseconds), or {topic: {partition: offset}}.
         """
+        from caudal.runtime.batch.jobs import SparkSettings
         from caudal.runtime.batch.run import run_batch
 
-        result = run_batch(self.topology, self._hosted.settings, self._spark_settings, starting, ending)
+        spark = SparkSettings(**self._spark)
+        result = run_batch(self.topology, self._hosted.settings, spark, starting, ending)
         if write:
             try:
                 result.write()
@@ -239,9 +237,10 @@ class Application:
     def table_df(self, name: str, *, key_schema: Any = None, value_schema: Any = None) -> DataFrame:
         """A table as a Spark DataFrame, as its changelog has it now; the application may be running or not."""
         from caudal.runtime.batch.changelog_frame import table_df
+        from caudal.runtime.batch.jobs import SparkSettings
 
-        settings = self._hosted.settings
-        frame: DataFrame = table_df(self.topology, settings, self._spark_settings, name, key_schema, value_schema)
+        settings, spark = self._hosted.settings, SparkSettings(**self._spark)
+        frame: DataFrame = table_df(self.topology, settings, spark, name, key_schema, value_schema)
         return frame
 
     # -- what it tells -------------------------------------------------------------------------------------------------

@@ -23,12 +23,12 @@ class SparkSettings:
 
     master: str | None = None
     threads: int | None = None
-    config: Mapping[str, str] = field(default_factory=dict)
+    spark_config: Mapping[str, str] = field(default_factory=dict)
     py_files: Sequence[str] = ()
 
     def open(self) -> Any:
         """The session of this process. It stays open: results live in it."""
-        opened, _ = session.open_session(self.master, self.threads or os.cpu_count() or 1, dict(self.config))
+        opened, _ = session.open_session(self.master, self.threads or os.cpu_count() or 1, dict(self.spark_config))
         session.send_modules(opened, self.py_files)
         return opened
 
