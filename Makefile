@@ -27,7 +27,8 @@ quick: $(VENV)/.python  ## the unit tests only: under a minute
 	$(PY) -m pytest tests/unit -q -x -m "not slow" $(ARGS)
 
 test-all: setup lint  ## make test plus what is too long for every run
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -m "not wide" $(ARGS)
+	CAUDAL_TEST_SPARK_THREADS=256 $(PY) -m pytest -m wide $(ARGS)
 
 lint: $(VENV)/.python  ## ruff and mypy
 	$(VENV)/bin/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,8 +46,9 @@ def spark() -> Iterator[Any]:
 
     # py4j says at INFO when a connection ends, also while the interpreter ends and pytest's streams are closed.
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    # Threads enough for real-time mode, where every partition that is read has one of its own.
-    session, ours = open_session(local_master(256), 4, {"spark.driver.memory": "1g"})
+    # In real-time mode every partition that is read has a thread of its own; tests marked `wide` need 256.
+    threads = int(os.environ.get("CAUDAL_TEST_SPARK_THREADS", "24"))
+    session, ours = open_session(local_master(threads), 4, {"spark.driver.memory": "1g"})
     yield session
     if ours:
         session.stop()

@@ -220,7 +220,7 @@ def test_a_table_of_a_running_application_has_neither_tombstones_nor_old_values(
     kafka: Kafka, unique: Unique, start: Callable[..., Application]
 ) -> None:
     topic, name = unique("users"), unique("table")
-    kafka.create(topic)
+    kafka.create(topic, f"{name}-out")
     kafka.send(topic, ("a", "1"), ("b", "2"), ("c", "3"), ("a", "4"), ("b", None))
     builder = StreamsBuilder(name)
     builder.table(topic, key=String(), value=Json(), store="users").to_stream().to(f"{name}-out")

@@ -65,7 +65,7 @@ def test_near_soft_and_hard(spark: Any, kafka: Kafka, unique: Names, tmp_path: P
         assert applications["stop"].wait(30)
         failure = applications["stop"].failure or ""
         assert f"The record at offset 1 of topic '{source}', partition 0, missed the hard deadline" in failure
-        assert {applications[name].state for name in ("near", "soft", "divert")} == {"RUNNING"}
+        kafka.until(lambda: {applications[name].state for name in ("near", "soft", "divert")}, {"RUNNING"})
     finally:
         host.close()
 

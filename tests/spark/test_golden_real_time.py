@@ -1,7 +1,7 @@
 """The golden cases in real-time mode (golden_run.py).
 
 In real-time mode every partition that is read has a thread of Spark, so the cases run in groups. A sample of them runs
-in `make test`, all of them in `make test-all`.
+in `make test`; all of them in `make test-all`, in a process of its own with many threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .golden_run import CHOSEN, IDS, Run
 pytestmark = pytest.mark.timeout(300)
 
 GROUP = 60  # cases that run at the same time
-SAMPLE = range(0, len(CHOSEN), 12)
+SAMPLE = range(0, len(CHOSEN), 36)
 GROUPS = [range(first, min(first + GROUP, len(CHOSEN))) for first in range(0, len(CHOSEN), GROUP)]
 
 
@@ -28,6 +28,7 @@ def test_a_sample_agrees(spark: Any, broker: EmbeddedBroker, tmp_path_factory: p
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]} to {group[-1]}")
 def test_all_agree(spark: Any, broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory, group: range) -> None:
     _perform(group, broker, tmp_path_factory)

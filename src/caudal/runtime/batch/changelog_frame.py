@@ -13,6 +13,7 @@ from caudal.runtime.batch import frames, jobs, tables
 from caudal.runtime.batch.bounds import EARLIEST, LATEST, Offsets
 from caudal.runtime.batch.jobs import SparkSettings
 from caudal.runtime.errors import StreamsError
+from caudal.runtime.spark import session
 from caudal.runtime.spark.settings import Settings
 from caudal.runtime.spark.topics import ClusterTopics
 
@@ -66,7 +67,7 @@ def _spec(topology: Topology, name: str) -> StoreSpec:
 def _last_values(changes: Any, spec: StoreSpec) -> Any:
     from pyspark.sql import functions
 
-    width = changes.sparkSession.sparkContext.defaultParallelism
+    width = session.parallelism(changes.sparkSession.sparkContext)
     last = functions.max_by(functions.struct("value", "timestamp"), "offset").alias("last")
     kept = changes.repartition(width, "partition", "key").groupBy("partition", "key").agg(last)
     if spec.kind in (StoreKind.WINDOW, StoreKind.SESSION):

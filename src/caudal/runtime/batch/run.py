@@ -23,6 +23,7 @@ from caudal.runtime.batch.result import BatchResult
 from caudal.runtime.batch.stages import Group, Stage, Stages, stages
 from caudal.runtime.batch.worker import Freight
 from caudal.runtime.errors import StreamsError
+from caudal.runtime.spark import session
 from caudal.runtime.spark.parcels import packed
 from caudal.runtime.spark.settings import Cargo, Settings
 from caudal.runtime.spark.topics import ClusterTopics
@@ -132,7 +133,7 @@ class _Batch:
         parts = []
         if direct:
             # Several partitions one after the other in a Spark task, where there are many: a task has its price.
-            width = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+            width = TASKS_PER_CORE * session.parallelism(spark.sparkContext)
             rows_in_order = self._from_kafka(spark, direct).coalesce(width)
             parts.append(self._worked(rows_in_order, direct=True))
         inputs = [self._from_kafka(spark, mixed)] if mixed else []
@@ -165,7 +166,7 @@ class _Batch:
         """Each unit in one Spark partition, its rows sorted by queue."""
         from pyspark.sql import functions
 
-        width = max(1, min(len(stage.units), frame.sparkSession.sparkContext.defaultParallelism))
+        width = max(1, min(len(stage.units), session.parallelism(frame.sparkSession.sparkContext)))
         spread = functions.expr(f"cast(pmod(unit, {width}) as int)")
         return frame.repartitionById(width, spread).sortWithinPartitions("unit", "name", "queue", "offset")
 

@@ -48,6 +48,14 @@ def local_master(slots: int) -> str:
     return f"local[{max(slots, 1)},{RETRIES}]"
 
 
+def parallelism(context: Any) -> int:
+    """How many tasks can compute at the same time. Here Spark may have many more threads, for real-time mode: each
+    would start a Python worker.
+    """
+    threads = int(context.defaultParallelism)
+    return min(threads, os.cpu_count() or 1) if is_local(context.master) else threads
+
+
 def check_installation() -> None:
     """Says in one sentence what is missing, before Spark says it in forty lines."""
     if importlib.util.find_spec("pyspark") is None:
