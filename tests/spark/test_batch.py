@@ -275,6 +275,7 @@ def test_the_command_line_runs_a_batch(kafka: Kafka, unique: Unique, tmp_path: P
     assert "--from, --to and --write go with --batch" in str(refused.exception or refused.output)
 
 
+@pytest.mark.slow
 def test_the_page_is_true(
     kafka: Kafka, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spark: Any
 ) -> None:

@@ -31,7 +31,7 @@ CITIES = {"ana": "Soria", "eva": "Vigo", "leo": "Lugo"}
 SMALL = ["--spark-conf", "spark.executor.memory=512m", "--spark-conf", "spark.driver.memory=512m"]
 PATIENCE = 150.0
 
-pytestmark = pytest.mark.timeout(480)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(480)]
 
 
 class AnyKafka(Kafka):
@@ -147,10 +147,10 @@ def states(cluster: StandaloneCluster) -> set[tuple[int, Path]]:
 @pytest.mark.parametrize(
     ("broker", "spark_on"),
     [
-        pytest.param(caudal, "this machine", marks=pytest.mark.slow),  # the rest of this folder runs there
-        pytest.param(apache, "this machine", marks=pytest.mark.slow),
+        (caudal, "this machine"),
+        (apache, "this machine"),
         (caudal, "a cluster"),
-        pytest.param(apache, "a cluster", marks=pytest.mark.slow),
+        (apache, "a cluster"),
     ],
     ids=["caudal-local", "kafka-local", "caudal-cluster", "kafka-cluster"],
 )
@@ -202,7 +202,6 @@ def split(line):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "on"), [("micro-batch", "cluster"), ("real-time", "wide_cluster")])
 def test_workers_may_die_and_have_nothing_but_caudal(
     request: pytest.FixtureRequest, run: Run, tmp_path: Path, mode: str, on: str

@@ -58,6 +58,7 @@ def test_a_model_learnt_from_history_scores_the_live_stream(
         assert (record.key, record.value["amount"]) == ("c", 100)
 
 
+@pytest.mark.slow
 def test_a_new_model_is_used_without_a_restart(kafka: Kafka, start: Callable[..., Application], spark: Any) -> None:
     example = loaded("refresh_model")
     kafka.create("card-payments", "scored-payments")
