@@ -132,7 +132,7 @@ def test_guarantees_tables_and_punctuators_on_one_host(
     assert {application.state for application in applications} == {"STOPPED"}
 
 
-@MODES
+@pytest.mark.parametrize("mode", ["micro-batch", pytest.param("real-time", marks=pytest.mark.slow)])
 def test_a_broker_that_goes_and_comes(spark: Any, unique: Names, tmp_path: Path, mode: str) -> None:
     with embedded_broker() as broker:
         kafka = Kafka(broker)

@@ -15,6 +15,8 @@ from caudal.streams.application import Application
 from caudal.testing import TopologyTestDriver
 from tests.spark.conftest import Kafka
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ml"
 FRAUD = {"amount": 5000.0, "hour": 3}
 HARMLESS = {"amount": 1.0, "hour": 12}
@@ -58,7 +60,6 @@ def test_a_model_learnt_from_history_scores_the_live_stream(
         assert (record.key, record.value["amount"]) == ("c", 100)
 
 
-@pytest.mark.slow
 def test_a_new_model_is_used_without_a_restart(kafka: Kafka, start: Callable[..., Application], spark: Any) -> None:
     example = loaded("refresh_model")
     kafka.create("card-payments", "scored-payments")

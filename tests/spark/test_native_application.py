@@ -137,6 +137,7 @@ def test_what_cannot_run_natively_is_said_at_once(kafka: Kafka, start: Start, un
         start(builder, lane="fast")
 
 
+@pytest.mark.slow
 def test_counts_on_request(kafka: Kafka, start: Start, unique: Names) -> None:
     source, target, windowed, group = unique("orders"), unique("counts"), unique("windows"), unique("counting")
     kafka.create(source, target, windowed, partitions=2)
@@ -171,6 +172,7 @@ def test_counts_on_request(kafka: Kafka, start: Start, unique: Names) -> None:
     kafka.until(total, 6)
 
 
+@pytest.mark.slow
 def test_real_time_mode(kafka: Kafka, start: Start, unique: Names) -> None:
     source, target, group = unique("orders"), unique("doubled"), unique("real-time")
     kafka.create(source, target, partitions=2)

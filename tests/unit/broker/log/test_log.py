@@ -432,7 +432,7 @@ class TestTrouble:
                 append_values(log, 1)
             assert caught.value.code is ErrorCode.kafka_storage_error
         assert len(noticed) == 1
-        assert len([record for record in caplog.records if "offline" in record.message]) == 1
+        assert len([record for record in caplog.records if "offline" in record.getMessage()]) == 1
         log.close()
 
     def test_a_deleted_folder_is_noticed_at_a_roll(self, tmp_path: Path) -> None:
