@@ -146,7 +146,7 @@ class Engine(ABC):
 
     def counts_itself(self, job: Job) -> bool:
         """Whether the output does not tell how far it is: fewer records come out than go in."""
-        return job.emit == "defaults" and job.topology in ("count", "sum")
+        return job.emit == "defaults" and job.topology in ("count", "regroup", "sum")
 
     def processed(self) -> int:
         return int(self.programs[0].ask({"do": "processed"})["processed"])
