@@ -43,7 +43,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
 GATHER_SECONDS = 10.0  # how long a start waits for applications that are still joining their groups
 THREADS = 16  # applications that are taken over, or closed, at the same time
-BATCH_DURATION = "10 minutes"  # of real-time mode: its end is a pause of some 0.2 s, and nothing else depends on it
+BATCH_DURATION = "10 minutes"  # of real-time mode: its end is a pause of up to 0.7 s, and nothing else depends on it
 
 
 class _Run:
@@ -306,7 +306,7 @@ class SparkHost:
             if self.mode is Mode.REAL_TIME and context is not None:
                 # Many of Spark's tasks only read; here they are threads, on a cluster they take cores from it.
                 local = session.is_local(context.master)
-                threads = min(threads, os.cpu_count() or 1) if local else max(1, threads - partitions_read(cargoes))
+                threads = session.parallelism(context) if local else max(1, threads - partitions_read(cargoes))
         return slot_count(cargoes, threads)
 
     def _tasks_at_once(self, cargoes: Sequence[Cargo]) -> int:

@@ -511,6 +511,8 @@ class HostedTask:
         self._fed = 0
         if self._punctuality is not None:
             self._punctuality.forget()
+        if self._under_way is not None:
+            self._under_way = set()  # that the rows come once more has to be proved
         self._output.abort()
         self._state.rollback()
         self._build()

@@ -307,11 +307,13 @@ class Lane:
         while work.error is not None:
             error, work.error = work.error, None
             if not self._guard(work.id.application_id, lambda error=error: self._recover(work, error)):  # type: ignore[misc]
+                self._left_alone.add(work.id.application_id)
                 return
             if not _is_refusal(error):
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
             if not self._is_active(work.id.application_id):
+                self._left_alone.add(work.id.application_id)
                 return
             work.task = self._tasks[work.id]
             self._let_know(work.id, work.task)
