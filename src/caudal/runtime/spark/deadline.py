@@ -66,7 +66,7 @@ class Punctuality:
         self.timestamps: list[int] = []  # of records that wait for the commit
         self.diverted = 0  # records of this commit that went to the late topic
 
-    def age(self, timestamp: int) -> int:
+    def lateness(self, timestamp: int) -> int:
         """How many milliseconds over the limit a record is right now; 0 where it is in time."""
         return max(0, int(time.time() * 1000) - timestamp - self.deadline.limit)
 

@@ -161,10 +161,7 @@ class SparkHost:
         if self._link is not None:
             self._link.close()
         if self._owns_session and self._session is not None:
-            try:
-                self._session.stop()
-            except Exception as error:  # the JVM was killed a moment ago
-                log.debug("Spark's session cannot be stopped: %s", error)
+            session.stop(self._session)
             self._session = None
 
     @property
@@ -194,10 +191,7 @@ class SparkHost:
         log.debug("Spark's JVM died", exc_info=True)
         self._session = None
         session.forget_dead_session()
-        self._fail_all(
-            f"Spark's JVM died ({death}; out of memory, or killed?). What was not committed is processed again after "
-            "the next start: start the application again."
-        )
+        self._fail_all(session.obituary(death))
         if self._run is not None:
             self._end(self._run)
 
@@ -514,7 +508,7 @@ class SparkHost:
         if run is not None:
             began = run.busy.pop(request["slot"], None)
             run.last_batch = time.monotonic()
-            if began is not None:
+            if began is not None and self.mode is Mode.MICRO_BATCH:
                 for application in run.applications.values():
                     application.metrics.batch(time.monotonic() - began)
             self._take_reports(run, request)

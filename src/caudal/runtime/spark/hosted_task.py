@@ -280,7 +280,7 @@ class HostedTask:
         def process(
             topic: str, offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
         ) -> None:
-            late = punctuality.age(timestamp)
+            late = punctuality.lateness(timestamp)
             if not late:
                 punctuality.timestamps.append(timestamp)
                 task.process(topic, offset, timestamp, key, value, headers)

@@ -228,6 +228,22 @@ def death(session: Any, error: Exception) -> str | None:
     return f"process {process.pid}, {f'signal {-code}' if code < 0 else f'exit code {code}'}"
 
 
+def obituary(death: str) -> str:
+    """What an application says whose JVM is gone."""
+    return (
+        f"Spark's JVM died ({death}; out of memory, or killed?). What was not committed is processed again after the "
+        "next start: start the application again."
+    )
+
+
+def stop(session: Any) -> None:
+    """Stops a session that was opened here, also where its JVM was killed a moment ago."""
+    try:
+        session.stop()
+    except Exception as error:
+        log.debug("Spark's session cannot be stopped: %s", error)
+
+
 def forget_dead_session() -> None:
     """So that this process may start another JVM."""
     from pyspark import SparkContext

@@ -119,10 +119,7 @@ class NativeHost:
         if self._application is not None:
             self._application.close()
         if self._owns_spark and self._spark is not None:
-            try:
-                self._spark.stop()
-            except Exception as error:  # the JVM was killed a moment ago
-                log.debug("Spark's session cannot be stopped: %s", error)
+            session.stop(self._spark)
         self._spark = self._session = None
 
     # -- the control thread ----------------------------------------------------------------------------------------
@@ -142,10 +139,7 @@ class NativeHost:
                 if death is not None:
                     self._spark = self._session = None
                     session.forget_dead_session()
-                    application.fail(
-                        f"Spark's JVM died ({death}; out of memory, or killed?). What was not committed is processed "
-                        "again after the next start: start the application again."
-                    )
+                    application.fail(session.obituary(death))
                 else:
                     log.exception("the native host cannot go on")
                     application.fail(f"Unexpected {describe(error)}.")
