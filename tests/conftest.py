@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+LAST_TEST = os.environ.get("CAUDAL_LAST_TEST")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,6 +25,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FOLDER",
         help="the log folder of the cluster at --bootstrap, for the tests that read its files",
     )
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """A process that is killed says nothing of its own; `scripts/tests` then shows this, and what stands in its log."""
+    if LAST_TEST:
+        Path(LAST_TEST).write_text(nodeid + "\n")
 
 
 @pytest.fixture(autouse=True)

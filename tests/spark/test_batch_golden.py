@@ -145,7 +145,8 @@ def test_a_batch_on_spark_gives_what_a_stream_gives(runs: Callable[[bool], Run],
     assert {name: run.tables.get((place, name), {}) for name in expected.tables} == expected.tables
 
 
-def test_most_cases_are_measured_by_kafka_streams_itself(runs: Callable[[bool], Run]) -> None:
-    run = runs(False)
-    assert sum(expected.by_kafka_streams for expected in run.expected) > 100
-    assert sum(bool(table) for table in run.tables.values()) > 70
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_most_cases_are_measured_by_kafka_streams_itself(runs: Callable[[bool], Run], slow: bool) -> None:
+    run = runs(slow)
+    assert sum(expected.by_kafka_streams for expected in run.expected) > len(run.expected) / 2
+    assert sum(bool(table) for table in run.tables.values()) > len(run.expected) / 5

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from caudal.leaving import leave_and_close
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.spark.kafka_errors import reason
 from caudal.runtime.spark.settings import Settings, keeper_topic
@@ -32,7 +33,9 @@ from caudal.runtime.spark.settings import Settings, keeper_topic
 log = logging.getLogger("caudal.streams")
 
 CALL_SECONDS = 15.0
-POLL_SECONDS = 0.05
+CLOSE_SECONDS = 5.0
+POLL_SECONDS = 0.05  # until the application is ours; a call of the host's does not wait for it
+POLL_SECONDS_SETTLED = 0.2
 
 T = TypeVar("T")
 
@@ -80,7 +83,8 @@ class Keeper:
         self._thread.start()
 
     def _subscribe(self, topics: list[str]) -> None:
-        self._consumer.subscribe(topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
+        if not self._stop.is_set():  # leaving calls back too
+            self._consumer.subscribe(topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lose)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -90,13 +94,18 @@ class Keeper:
                 log.warning("keeper of %s", self.application_id, exc_info=True)
                 time.sleep(0.5)
             try:
-                call = self._calls.get(timeout=POLL_SECONDS)
+                call = self._calls.get(timeout=POLL_SECONDS_SETTLED if self.settled else POLL_SECONDS)
                 while True:
                     call()
                     call = self._calls.get_nowait()
             except queue.Empty:
                 pass
         self._refuse_calls()
+        self.owner = False
+        try:
+            leave_and_close(self._consumer)
+        except Exception:
+            log.debug("keeper of %s did not leave cleanly", self.application_id, exc_info=True)
 
     def _refuse_calls(self) -> None:
         """Nobody may wait for a thread that has ended."""
@@ -200,10 +209,11 @@ class Keeper:
     def close(self) -> None:
         """Leaves the group: a standby takes over at once."""
         self._stop.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(5)
-        self.owner = False
-        try:
-            self._consumer.close()
-        except RuntimeError:
-            pass  # closed before
+        if self._thread.is_alive():
+            if threading.current_thread() is not self._thread:
+                self._thread.join(CLOSE_SECONDS)
+        elif self._thread.ident is None:  # it was never started
+            try:
+                self._consumer.close()
+            except RuntimeError:
+                pass  # closed before
