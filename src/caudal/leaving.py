@@ -1,7 +1,7 @@
 """How a consumer with rebalance callbacks leaves its group: everything is given back before it closes.
 
-Callbacks that come while it closes have ended badly in librdkafka 2.16: with an abort of the process (subscribe, also of
-what was assigned at the last moment) and with a wait for ever that keeps the GIL (incremental_unassign).
+Callbacks that come while it closes have ended badly in librdkafka 2.16: with an abort of the process (subscribe) and
+with a wait for ever that keeps the GIL (incremental_unassign).
 """
 
 from __future__ import annotations
