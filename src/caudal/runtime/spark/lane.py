@@ -213,6 +213,7 @@ class Lane:
         if self._real_time:
             for task in self._tasks.values():
                 task.begin_real_time()
+            self._before_markers = set(self._tasks)  # those of the last run too
         self._work = {}
         return True
 
