@@ -5,6 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INPUTS := pyproject.toml constraints.txt scripts/setup
 ARGS ?=
+PARALLEL := --numprocesses 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -21,14 +22,14 @@ up: $(VENV)/.base  ## set up what is needed and run everything with demo data (C
 setup: $(VENV)/.base $(VENV)/.tests  ## virtual environment in .venv, pinned dependencies, Java and the jars of the tests
 
 test: setup lint  ## lint and the whole test suite (what .ci/run calls); ARGS="-k name"
-	scripts/tests -m "not slow" $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not slow" $(ARGS)
 
 quick: $(VENV)/.python  ## the unit tests only: under a minute
-	scripts/tests tests/unit -q -x -m "not slow" $(ARGS)
+	$(PY) -m pytest tests/unit -q -x -m "not slow" $(ARGS)
 
 test-all: setup lint  ## make test plus what is too long for every run
-	scripts/tests -m "not wide" $(ARGS)
-	CAUDAL_TEST_SPARK_THREADS=256 scripts/tests -m wide $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not wide" $(ARGS)
+	CAUDAL_TEST_SPARK_THREADS=256 $(PY) -m pytest -m wide $(ARGS)
 
 lint: $(VENV)/.python  ## ruff and mypy
 	$(VENV)/bin/ruff check .

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-LAST_TEST = os.environ.get("CAUDAL_LAST_TEST")
+TESTS = Path(__file__).parent
+LONGEST = ["conformance", "chaos", "spark"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,10 +28,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_runtest_logstart(nodeid: str) -> None:
-    """A process that is killed says nothing of its own; `scripts/tests` then shows this, and what stands in its log."""
-    if LAST_TEST:
-        Path(LAST_TEST).write_text(nodeid + "\n")
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For pytest-xdist: what shares Spark's session, or a cluster, stays in one process; the longest begins first.
+
+    Other files may go anywhere. Most tests wait more than they compute, so that two processes do well on two cores.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=_turn)
+
+
+def _group(item: pytest.Item) -> str:
+    if _needs_spark(item):
+        return "spark"
+    path = item.path.relative_to(TESTS)
+    return "conformance" if path.parts[0] == "conformance" else str(path)
+
+
+def _turn(item: pytest.Item) -> int:
+    folder = item.path.relative_to(TESTS).parts[0]
+    return 0 if _needs_spark(item) else LONGEST.index(folder) if folder in LONGEST else len(LONGEST)
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    return "spark" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(autouse=True)
