@@ -96,7 +96,7 @@ class Comparison:
                 return (Problem("TYPE_CHANGED", path, "the schemas inside themselves differ"),)
             self.assumed.add(key)
             return ()
-        self._steps += 1
+        self._steps += max(1, len(writers))
         if self._steps > _MAX_STEPS:
             raise _TooComplexError
         self._open.add(key)
