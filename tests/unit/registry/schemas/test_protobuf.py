@@ -199,6 +199,8 @@ def b64(**parts: object) -> str:
         ("enum E { }", "at least one value"),
         ('syntax = "proto3"; enum E { A = 1; }', "must be zero"),
         ('syntax = "proto9";', "proto9"),
+        ('edition = "2024"; export message A { }', "only 2023"),
+        ('edition = "1999";', "1999"),
         ('import "nope.proto";', "nope.proto"),
         ('import "caudal.schema.proto";', "caudal.schema.proto"),
         ('import "../../../etc/passwd";', "passwd"),

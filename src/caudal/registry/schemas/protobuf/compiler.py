@@ -87,6 +87,9 @@ def _check(text: str, imports: Iterable[str]) -> None:
 
 
 def _tidied(file: Any) -> Any:
+    # Later editions have words (`export`, `import option`) that the compiler does not hand on to Python.
+    if file.syntax == "editions" and file.edition != descriptor_pb2.EDITION_2023:
+        raise InvalidSchema("Of the editions only 2023 is supported, besides the syntaxes proto2 and proto3.")
     file.ClearField("source_code_info")
     for message_type in file.message_type:
         _drop_usual_json_names(message_type)
