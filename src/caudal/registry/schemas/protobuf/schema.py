@@ -22,7 +22,9 @@ from caudal.registry.schemas.schema import (
     ParsedSchema,
     Reference,
     Resolved,
+    in_order,
     other_language,
+    wrong_type,
 )
 
 TYPE: Final = "PROTOBUF"
@@ -60,8 +62,7 @@ class ProtobufSchema:
     def normalized(self) -> ProtobufSchema:
         file = with_known_options(self.content, self.imports)
         sort(file)
-        unique = {resolved.reference: resolved for resolved in self._resolved}
-        return ProtobufSchema(printed(file), [unique[reference] for reference in sorted(unique)])
+        return ProtobufSchema(printed(file), in_order(self._resolved))
 
     def formatted(self, form: str) -> str:
         return base64.b64encode(self.content).decode() if form == "serialized" else self.text
@@ -126,9 +127,7 @@ def _known_files(references: Sequence[Resolved]) -> dict[str, ProtobufSchema]:
     known: dict[str, ProtobufSchema] = {}
     for resolved in references:
         if not isinstance(resolved.schema, ProtobufSchema):
-            raise InvalidSchema(
-                f"The reference '{resolved.reference.name}' is a schema of type {resolved.schema.type}, not PROTOBUF."
-            )
+            raise wrong_type(resolved, TYPE)
         known.update(_known_files(resolved.schema._resolved))
     known.update({resolved.reference.name: resolved.schema for resolved in references})  # type: ignore[misc]
     return {name: schema for name, schema in known.items() if not is_built_in(name)}
