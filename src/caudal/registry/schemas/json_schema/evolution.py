@@ -30,7 +30,7 @@ Key = tuple[tuple[tuple[int, tuple[str, ...]], ...], tuple[int, tuple[str, ...]]
 
 _MAX_STEPS: Final = 10_000
 _SUMS: Final = ("anyOf", "oneOf")
-ONE_TYPE: Final = {name: {"type": name} for name in (*sorted(ALL_TYPES - {"fraction"}), "number")}
+_ONE_TYPE: Final = {name: {"type": name} for name in (*sorted(ALL_TYPES - {"fraction"}), "number")}
 _CONDITION: Final = ("if", "then", "else")
 
 
@@ -126,9 +126,9 @@ class Comparison:
         kinds = ALL_TYPES.intersection(*(types(node) for node in writers))
         names = {"number" if kind == "fraction" else kind for kind in kinds}
         names -= {"integer"} if "number" in names else set()
-        if not 1 < len(names) < len(ONE_TYPE) - 1 or not any(reader.children(keyword) for keyword in _SUMS):
+        if not 1 < len(names) < len(_ONE_TYPE) - 1 or not any(reader.children(keyword) for keyword in _SUMS):
             return False
-        return all(not self.compare_part([*writers, reader.child(ONE_TYPE[name])], reader, path) for name in names)
+        return all(not self.compare_part([*writers, reader.child(_ONE_TYPE[name])], reader, path) for name in names)
 
     def _from_sum(
         self, rest: list[Node], keyword: str, members: list[Node], reader: Node, path: str
@@ -207,7 +207,7 @@ class Comparison:
 
 
 def _same(writer: Node, reader: Node) -> bool:
-    """A quick yes."""
+    """A quick yes, where there is one."""
     if writer.value is reader.value:
         return set(writer.hidden) <= set(reader.hidden)
     return writer.hidden == reader.hidden and writer.alike(reader, writer.value, reader.value)
