@@ -1,7 +1,8 @@
 """Record batches, format v2: the unit that clients send, the log keeps and fetches return, byte for byte.
 
-The broker reads the 61-byte header and leaves the records closed; only validation of compacted topics, recompression,
-time look-ups, the coordinators and the cleaner open them. Formats v0 and v1 ended with Kafka 4.0 and are refused.
+The broker reads the 61-byte header and leaves the records closed; only validation of compacted topics and of schema
+ids, recompression, time look-ups, the coordinators and the cleaner open them. Formats v0 and v1 ended with Kafka 4.0
+and are refused.
 """
 
 from __future__ import annotations
@@ -191,6 +192,44 @@ def all_have_keys(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     if place != size:
         raise KafkaError(ErrorCode.corrupt_message, f"{size - place} bytes follow the last record of a batch")
     return everywhere
+
+
+def leading_bytes(
+    buffer: Buffer, position: int, header: BatchHeader, size: int, limit: int
+) -> tuple[set[bytes], set[bytes]]:
+    """The different beginnings, `size` bytes long, of the batch's keys and of its values; nulls have none.
+
+    What does not parse raises CORRUPT_MESSAGE, as in `records`; more than `limit` different ones are INVALID_RECORD,
+    so that a batch that opens to millions of records cannot fill the memory.
+    """
+    view = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
+    body = codecs.decompress(header.codec, view) if header.codec else bytes(view)
+    place, keys, values = 0, set[bytes](), set[bytes]()
+    try:
+        for _ in range(header.record_count):
+            start = place
+            length, place = _read_varint(body, place)
+            end = place + length
+            if length < 0 or end > len(body):
+                raise ValueError("a record is longer than its batch")
+            _, place = _read_varint(body, place + 1)
+            _, place = _read_varint(body, place)
+            for found in (keys, values):
+                length, place = _read_varint(body, place)
+                if length >= 0:
+                    found.add(body[place : place + (length if length < size else size)])
+                    place += length
+            if len(keys) > limit or len(values) > limit:
+                raise KafkaError(ErrorCode.invalid_record, f"a batch with more than {limit} different schema ids")
+            if place >= end or body[place] or place + 1 != end:  # headers, or something is wrong: the long way
+                place = _read_record(body, start, 0, 0, None)[1]
+            else:
+                place = end
+    except (ValueError, IndexError) as error:
+        raise KafkaError(ErrorCode.corrupt_message, f"a record does not parse: {error}") from error
+    if place != len(body):
+        raise KafkaError(ErrorCode.corrupt_message, f"{len(body) - place} bytes follow the last record of a batch")
+    return keys, values
 
 
 def _read_record(
