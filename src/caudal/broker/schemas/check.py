@@ -83,7 +83,10 @@ class SchemaCheck:
         """Raises unless every record may be written. `new`: the partition does not know the batch's producer yet."""
         faults: dict[tuple[str, bytes], str] = {}
         unknown: set[Question] = set()
-        keys, values = leading_bytes(batch, 0, header, PREFIX, MAX_PREFIXES)
+        fields = {rule.field for rule in rules}
+        keys, values = leading_bytes(
+            batch, 0, header, PREFIX, MAX_PREFIXES, keys="key" in fields, values="value" in fields
+        )
         for rule in rules:
             self._sort(rule, keys if rule.field == "key" else values, faults, unknown)
         if faults:
@@ -91,6 +94,8 @@ class SchemaCheck:
             # librdkafka's users see no more than a code: the log has the words.
             self._quiet.warning(place[0], "refused: %s", refusal.message)
             raise refusal
+        if max(len(keys), len(values)) > MAX_PREFIXES:
+            raise KafkaError(ErrorCode.invalid_record, f"a batch with more than {MAX_PREFIXES} different schema ids")
         if unknown and (not self._urls or monotonic() < self._down_until):
             if new:
                 self._put_off_first(place, header)

@@ -195,16 +195,18 @@ def all_have_keys(buffer: Buffer, position: int, header: BatchHeader) -> bool:
 
 
 def leading_bytes(
-    buffer: Buffer, position: int, header: BatchHeader, size: int, limit: int
+    buffer: Buffer, position: int, header: BatchHeader, size: int, limit: int, *, keys: bool, values: bool
 ) -> tuple[set[bytes], set[bytes]]:
-    """The different beginnings, `size` bytes long, of the batch's keys and of its values; nulls have none.
+    """The different beginnings, `size` bytes long, of the batch's keys and of its values, where they are asked for.
 
-    What does not parse raises CORRUPT_MESSAGE, as in `records`; more than `limit` different ones are INVALID_RECORD,
+    Nulls have none. What does not parse raises CORRUPT_MESSAGE, as in `records`. Past `limit` different ones it stops,
     so that a batch that opens to millions of records cannot fill the memory.
     """
     view = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
     body = codecs.decompress(header.codec, view) if header.codec else bytes(view)
-    place, keys, values = 0, set[bytes](), set[bytes]()
+    found = (set[bytes](), set[bytes]())
+    wanted = ((keys, found[0]), (values, found[1]))
+    place = 0
     try:
         for _ in range(header.record_count):
             start = place
@@ -214,22 +216,23 @@ def leading_bytes(
                 raise ValueError("a record is longer than its batch")
             _, place = _read_varint(body, place + 1)
             _, place = _read_varint(body, place)
-            for found in (keys, values):
+            for collect, beginnings in wanted:
                 length, place = _read_varint(body, place)
                 if length >= 0:
-                    found.add(body[place : place + (length if length < size else size)])
+                    if collect:
+                        beginnings.add(body[place : place + (length if length < size else size)])
                     place += length
-            if len(keys) > limit or len(values) > limit:
-                raise KafkaError(ErrorCode.invalid_record, f"a batch with more than {limit} different schema ids")
             if place >= end or body[place] or place + 1 != end:  # headers, or something is wrong: the long way
                 place = _read_record(body, start, 0, 0, None)[1]
             else:
                 place = end
+            if len(found[0]) > limit or len(found[1]) > limit:
+                return found
     except (ValueError, IndexError) as error:
         raise KafkaError(ErrorCode.corrupt_message, f"a record does not parse: {error}") from error
     if place != len(body):
         raise KafkaError(ErrorCode.corrupt_message, f"{len(body) - place} bytes follow the last record of a batch")
-    return keys, values
+    return found
 
 
 def _read_record(

@@ -233,6 +233,17 @@ async def test_a_batch_full_of_ids_asks_for_a_few_at_a_time(check: SchemaCheck, 
         judge(check, batch(*(framed(i) for i in range(1002)), codec=codecs.ZSTD))
 
 
+async def test_plain_text_is_called_so_however_much_it_is(check: SchemaCheck) -> None:
+    error = await refusal(check, batch(*(b"%06d" % i for i in range(5000))))
+    assert "its first byte is 0x30" in error.record_errors[0][1]
+
+
+async def test_keys_that_are_not_checked_are_not_counted(check: SchemaCheck, registry: Registry) -> None:
+    registry.subjects[7] = ["orders-value"]
+    items = [Record(i, 1, b"%06d" % i, framed(7)) for i in range(5000)]
+    await settle(check, build_batch(items))
+
+
 async def test_few_record_errors_are_told_of_many(check: SchemaCheck) -> None:
     error = await refusal(check, batch(*[b"plain text"] * 5000))
     assert len(error.record_errors) == checks.RECORD_ERRORS

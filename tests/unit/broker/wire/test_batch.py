@@ -82,7 +82,7 @@ def test_leading_bytes_are_those_of_the_records_read(
             batch[HEADER_SIZE + position] = byte
     header = read_header(batch)
     try:
-        found: Any = leading_bytes(batch, 0, header, 5, 100)
+        found: Any = leading_bytes(batch, 0, header, 5, 100, keys=True, values=True)
     except KafkaError as error:
         found = error.code
     try:
@@ -94,6 +94,14 @@ def test_leading_bytes_are_those_of_the_records_read(
     except KafkaError as error:
         expected = error.code
     assert found == expected
+
+
+def test_only_the_leading_bytes_that_are_asked_for_are_kept_and_not_too_many() -> None:
+    batch = build_batch([Record(i, 1, b"%05d" % i, b"%06d" % (i // 10)) for i in range(1000)])
+    header = read_header(batch)
+    assert leading_bytes(batch, 0, header, 5, 10, keys=False, values=True) == (set(), {b"%05d" % i for i in range(10)})
+    keys, values = leading_bytes(batch, 0, header, 5, 10, keys=True, values=False)
+    assert (keys, values) == ({b"%05d" % i for i in range(11)}, set())
 
 
 def test_librdkafkas_raw_snappy_and_javas_framed_snappy_are_both_read() -> None:
