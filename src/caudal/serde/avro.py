@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,14 @@ class Avro(RegistrySerde):
             return value
 
         return decode
+
+    def _json_converter(self) -> Callable[[Any], Any]:
+        from caudal.serde.avro_json import from_json
+
+        if self.infer and self.schema is None:
+            return super()._json_converter()
+        schema = self._parsed(self._schema_to_write())
+        return lambda value: from_json(schema, value)
 
     def _shape(self, schema: RegisteredSchema) -> Shape:
         from caudal.serde.rules.avro_shape import avro_shape

@@ -24,8 +24,8 @@ _SIMPLE: dict[type, Any] = {
 
 def inferred_schema(value: Any, name: str) -> str:
     """
-    >>> inferred_schema({"user": "ana", "tags": ["a"]}, "Order")[:60]
-    '{"type":"record","name":"Order","fields":[{"name":"user","typ'
+    >>> inferred_schema({"user": "ana"}, "Order")
+    '{"type":"record","name":"Order","fields":[{"name":"user","type":"string"}]}'
     """
     return orjson.dumps(_type(value, name, name)).decode()
 

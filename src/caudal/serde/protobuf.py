@@ -162,6 +162,21 @@ class Protobuf(RegistrySerde):
 
         return decode
 
+    def _json_converter(self) -> Callable[[Any], Any]:
+        from google.protobuf.json_format import ParseDict, ParseError
+        from google.protobuf.message_factory import GetMessageClass
+
+        descriptor = self._message_to_write(self._schema_to_write())
+        make, as_dict = GetMessageClass(descriptor), to_dict(descriptor)
+
+        def convert(value: Any) -> Any:
+            try:
+                return as_dict(ParseDict(value, make(), descriptor_pool=descriptor.file.pool))
+            except ParseError as error:
+                raise ValueError(" ".join(str(error).split())) from None
+
+        return convert
+
     def _shape(self, schema: RegisteredSchema) -> Shape:
         from caudal.serde.rules.protobuf_shape import protobuf_shape
 

@@ -52,6 +52,7 @@ class RegistrySerde(BuiltInSerde):
 
     __slots__ = (
         "_client",
+        "_from_json",
         "_readers",
         "_unknown",
         "_write",
@@ -124,6 +125,7 @@ class RegistrySerde(BuiltInSerde):
         self.is_key = is_key
         self._client: RegistryClient | None = None
         self._write: Write | None = None
+        self._from_json: Callable[[Any], Any] | None = None
         self._readers: dict[int, Read] = {}
         self._unknown: dict[int, tuple[float, SerdeError]] = {}
 
@@ -169,6 +171,22 @@ class RegistrySerde(BuiltInSerde):
         if read is None:
             read = self._reader(id, data)
         return read(data)
+
+    def value_of_json(self, text: bytes) -> Any:
+        """What a person means by a line of JSON, as a value to serialise: dates are ISO 8601, bytes are base64."""
+        try:
+            if self._from_json is None:
+                self._from_json = self._json_converter()
+            return self._from_json(orjson.loads(text))
+        except ValueError as error:
+            if isinstance(error, SerdeError):
+                raise
+            shown = text[:60].decode("utf-8", "replace")
+            raise SerdeError(f"{self!r} cannot write {shown}: {str(error).rstrip('.')}.") from None
+
+    def _json_converter(self) -> Callable[[Any], Any]:
+        """From plain JSON to this format's values."""
+        return lambda value: value
 
     def _not_wire_format(self, data: bytes) -> SerdeError:
         cause = f"its first byte is {data[0]}, not 0" if data and data[0] else "it is too short for a schema's id"
