@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from caudal.registry.schemas.schema import ParsedSchema, Resolved
+from caudal.registry.schemas.schema import InvalidSchema, ParsedSchema, Resolved
 
 TYPES = ("AVRO", "JSON", "PROTOBUF")
 
 
 def parse(schema_type: str, text: str, references: Sequence[Resolved] = ()) -> ParsedSchema:
-    """Raises InvalidSchema."""
-    raise NotImplementedError
+    """Raises InvalidSchema. The languages are imported at first use: each needs libraries of its own."""
+    try:
+        match schema_type:
+            case "AVRO":
+                from caudal.registry.schemas.avro.schema import AvroSchema
+
+                return AvroSchema(text, references)
+            case _:
+                raise InvalidSchema(f"The schema type '{schema_type}' is not known; known are {', '.join(TYPES)}.")
+    except RecursionError:  # the languages limit depth themselves; chains of references can still be long
+        raise InvalidSchema("The schema nests too deeply.") from None

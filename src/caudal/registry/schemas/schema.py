@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
+
+TAGS: Final = "confluent:tags"
+MAX_FIELDS: Final = 5000  # of one schema that search sees: nested types can multiply without end
 
 
 class InvalidSchema(ValueError):
@@ -32,7 +35,8 @@ class Incompatibility(NamedTuple):
 
     rule: str  # as Confluent's registry calls it, such as READER_FIELD_MISSING_DEFAULT_VALUE
     path: str  # the place in the reader's schema, such as /fields/2 or #/properties/age
-    message: str  # one sentence that names the field
+    message: str  # one sentence that names the field, with the words "reader schema" and "writer schema" for the sides
+    info: str = ""  # the bare fact, as programs want it: the name of the field, "expected: 4, found: 8"
 
 
 class Field(NamedTuple):
@@ -74,3 +78,14 @@ class ParsedSchema(Protocol):
         """Why a reader with this schema cannot read data of `writer`; empty: it can."""
 
     def fields(self) -> Iterable[Field]: ...
+
+
+def other_language(reader: ParsedSchema, writer: ParsedSchema) -> list[Incompatibility]:
+    message = f"The reader schema is of type {reader.type}, the writer schema of type {writer.type}"
+    return [Incompatibility("SCHEMA_TYPE_CHANGED", "/", message, f"expected: {writer.type}, found: {reader.type}")]
+
+
+def tags_of(properties: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tags that data policies and search know, of an Avro type or field, or of a JSON schema."""
+    tags = properties.get(TAGS)
+    return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
