@@ -168,7 +168,7 @@ class Catalog:
             if version is None or (version.deleted and not deleted):
                 number = "latest" if reference.version == -1 else str(reference.version)
                 raise InvalidSchema(
-                    f"No schema reference found for subject \"{reference.subject}\" and version {number} "
+                    f'No schema reference found for subject "{reference.subject}" and version {number} '
                     f"(reference '{reference.name}')"
                 )
             place = (subject, version.number)
@@ -203,23 +203,22 @@ class Catalog:
         """Why this may not follow the older versions, a sentence each."""
         if level == "NONE" or not older:
             return []
+        compared = older if level.endswith("_TRANSITIVE") else older[-1:]
         try:
-            schemas = [self.parsed(version.schema, context_of(subject)) for version in older]
+            schemas = [self.parsed(version.schema, context_of(subject)) for version in compared]
         except InvalidSchema as error:
             return [f"an earlier version of {subject} cannot be read: {error}"]
         return self._differences(level, parsed, schemas)
 
     def compared_with(self, subject: str, config: Mapping[str, Any], metadata: Json | None) -> list[Version]:
-        """The versions that a new one is compared with: all that live, of its compatibility group where there is one."""
+        """The versions that a new one is compared with: all that live, or those of its compatibility group."""
         live = self.index.versions(subject)
         group = config.get("compatibilityGroup")
         if not group:
             return live
         mine = ((metadata or {}).get("properties") or {}).get(group)
         return [
-            version
-            for version in live
-            if ((version.schema.metadata or {}).get("properties") or {}).get(group) == mine
+            version for version in live if ((version.schema.metadata or {}).get("properties") or {}).get(group) == mine
         ]
 
     # ------------------------------------------------------------------ the same schema again
@@ -233,7 +232,9 @@ class Catalog:
             return None
         return self._with_text(subject, request, stored_as or plain, deleted)
 
-    def look_up(self, subject: str, request: SchemaRequest, *, normalize: bool, deleted: bool = False) -> Version | None:
+    def look_up(
+        self, subject: str, request: SchemaRequest, *, normalize: bool, deleted: bool = False
+    ) -> Version | None:
         """The version of the subject that has this schema."""
         normalize = normalize or bool(self.config_in_scope(subject).get("normalize"))
         found = self.known(subject, request, normalize=normalize, deleted=deleted)

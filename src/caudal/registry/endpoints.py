@@ -34,6 +34,7 @@ T = TypeVar("T")
 
 MOST_ROWS = 20_000
 SEARCH_LIMIT = 50
+SCOPED = ("config", "mode")
 
 
 class Endpoints:
@@ -240,9 +241,7 @@ class Endpoints:
 
     async def put_mode(self, request: Request) -> Any:
         subject, force = _scope(request), request.flag("force")
-        return await self._write(
-            request, lambda: self.plans.set_mode(subject, request.body.get("mode"), force=force)
-        )
+        return await self._write(request, lambda: self.plans.set_mode(subject, request.body.get("mode"), force=force))
 
     async def delete_mode(self, request: Request) -> Any:
         subject = _scope(request)
@@ -464,7 +463,13 @@ def routes(endpoints: Endpoints) -> list[Route]:
             (40403,),
         ),
         Route(
-            "GET", "/schemas/ids/{id}/schema", e.get_text_by_id, "The schema alone", ("subject", "format"), None, (40403,)
+            "GET",
+            "/schemas/ids/{id}/schema",
+            e.get_text_by_id,
+            "The schema alone",
+            ("subject", "format"),
+            None,
+            (40403,),
         ),
         Route(
             "GET",
@@ -538,12 +543,12 @@ def without_context_prefix(parts: list[str], query: dict[str, list[str]]) -> lis
         return parts
     context, rest = normal_context(parts[1]), parts[2:]
     prefix = "" if context == DEFAULT_CONTEXT else f":{context}:"
-    own = [index for index, part in enumerate(rest) if part == "subjects" or (index == 0 and part in ("config", "mode"))]
+    own = [index for index, part in enumerate(rest) if part == "subjects" or (index == 0 and part in SCOPED)]
     if own and own[0] + 1 < len(rest):
         place = own[0] + 1
         if not rest[place].startswith((":.", WILDCARD)):
             rest[place] = prefix + rest[place]
-    elif rest[0] in ("config", "mode"):
+    elif rest[0] in SCOPED:
         rest += [prefix] if prefix else []
     elif rest[:2] == ["schemas", "ids"]:
         subject = (query.get("subject") or [""])[0]

@@ -36,7 +36,7 @@ class Forwarder:
         self._url: str | None = None
 
     async def send(self, method: str, target: str, headers: dict[str, str], body: bytes, deadline: float) -> Forwarded:
-        """The writer's answer. Raises 50003 when it does not answer, 50004 when there is none; NoWriterYet in between."""
+        """The writer's answer. Raises NoWriterYet, or 50003 when what the writer did is not known."""
         import httpx
 
         url = self._url or await self._instance.writer_url()
@@ -53,7 +53,7 @@ class Forwarder:
             raise NoWriterYet(f"the writer at {url} cannot be reached: {error}") from None
         except httpx.HTTPError as error:
             self._url = None
-            reason = f"the writer at {url} did not answer: {error or type(error).__name__}"
+            reason = f"the writer at {url} did not answer: {str(error) or type(error).__name__}"
             # It may have been done. To do these again changes nothing more.
             if method in ("POST", "PUT") and time.monotonic() < deadline:
                 raise NoWriterYet(reason) from None

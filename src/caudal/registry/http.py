@@ -153,7 +153,9 @@ class App:
             return
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
-            answer = error_answer(errors.store_failed("Something unexpected went wrong; the log of the registry says what"))
+            answer = error_answer(
+                errors.store_failed("Something unexpected went wrong; the log of the registry says what")
+            )
         method = scope["method"]
         self.answered[method, answer.status] += 1
         headers = [

@@ -20,6 +20,7 @@ import orjson
 from caudal.registry import records
 from caudal.registry.names import DEFAULT_CONTEXT, context_of, qualify
 from caudal.registry.records import BrokenRecord, Key, SchemaValue
+from caudal.registry.schemas.compatibility import LEVELS
 from caudal.registry.schemas.schema import Reference
 
 log = logging.getLogger("caudal.registry.index")
@@ -217,6 +218,9 @@ class Index:
             return
         fields = records.decode_value(value)
         fields.pop("subject", None)
+        level = fields.get("compatibilityLevel")
+        if level is not None and level not in LEVELS:
+            raise BrokenRecord(f"its compatibility level is {level!r}")
         self.configs[key.subject] = {name: part for name, part in fields.items() if part is not None}
 
     def _apply_mode(self, key: Key, value: bytes | None) -> None:

@@ -108,7 +108,9 @@ def filled_in(
     metadata = _merged_metadata(
         _merged_metadata(config.get("defaultMetadata"), metadata), config.get("overrideMetadata")
     )
-    rule_set = _merged_rule_sets(_merged_rule_sets(config.get("defaultRuleSet"), rule_set), config.get("overrideRuleSet"))
+    rule_set = _merged_rule_sets(
+        _merged_rule_sets(config.get("defaultRuleSet"), rule_set), config.get("overrideRuleSet")
+    )
     return metadata, rule_set
 
 

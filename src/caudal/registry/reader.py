@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from caudal.registry.index import Entry
 
@@ -38,6 +39,7 @@ class Reader:
             "queued.max.messages.kbytes": 4096,
         }
         self._consumer = Consumer({**client, **settings})
+        self._admin = AdminClient(dict(client))
         self._thread = threading.Thread(target=self._run, name="registry-reader", daemon=True)
 
     def start(self) -> None:
@@ -50,9 +52,13 @@ class Reader:
             self._thread.join(ANSWER_SECONDS)
 
     def end(self) -> int:
-        """The offset that the next record would get. Any thread may ask; it blocks."""
-        _, high = self._consumer.get_watermark_offsets(TopicPartition(self._topic, 0), timeout=ANSWER_SECONDS)
-        return int(high)
+        """The offset that the next record would get. Any thread may ask; it blocks.
+
+        A client of its own: on the consumer's connection the question would wait behind a fetch that waits itself.
+        """
+        place = TopicPartition(self._topic, 0)
+        future = self._admin.list_offsets({place: OffsetSpec.latest()}, request_timeout=ANSWER_SECONDS)[place]
+        return int(future.result(ANSWER_SECONDS + 1).offset)
 
     def _run(self) -> None:
         try:

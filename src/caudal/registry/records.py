@@ -69,6 +69,7 @@ def decode_key(data: bytes | None) -> Key | None:
             raise BrokenRecord("its key has no subject")
         if not _is_version(version):
             raise BrokenRecord(f"its key has the version {version!r}")
+        assert isinstance(version, int)
         return Key(SCHEMA, subject, version)
     if kind in (CONFIG, MODE):
         subject = fields.get("subject")

@@ -37,7 +37,7 @@ def schema_request(body: Mapping[str, Any]) -> SchemaRequest:
     except BrokenRecord as error:
         raise errors.unprocessable(f"The references are wrong: {error}") from None
     return SchemaRequest(
-        (text or "").strip() and text or "",
+        ((text or "").strip() and text) or "",
         type_.upper(),
         references,
         canonical_metadata(body.get("metadata")),

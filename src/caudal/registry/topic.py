@@ -1,4 +1,4 @@
-"""The topic `_schemas`: created where it is missing, refused where it could not keep schemas. Blocks: call in a thread."""
+"""The topic `_schemas`: created where it is missing, refused where it could not keep schemas. It blocks."""
 
 from __future__ import annotations
 
