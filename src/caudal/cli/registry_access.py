@@ -54,7 +54,7 @@ def _similar(client: RegistryClient, subject: str) -> str:
     from caudal.registry.client import RegistryError
 
     try:
-        known = client.subjects()
+        known = [name for name in client.subjects() if name != subject]
     except RegistryError:
         known = []
     close = difflib.get_close_matches(subject, known, n=2, cutoff=0.6)

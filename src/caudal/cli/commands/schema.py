@@ -38,7 +38,7 @@ MODES = ("READWRITE", "READONLY", "IMPORT")
 LEVEL_THREADS = 8
 NOT_FOUND = (NO_SUBJECT, 40403)
 DELETED_ALREADY = (40404, 40406)
-NOT_SET = (40408, 40409)
+NOT_SET = (NO_SUBJECT, 40408, 40409)  # of a subject's level or mode; the first is the answer to a reset
 
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.")]
@@ -275,7 +275,7 @@ def delete(
             question = f"Delete {what}{' for ever' if permanent else ''}?"
             if not typer.confirm(question):
                 raise CliError("nothing was deleted")
-        gone = _delete(client, name, version, permanent)
+        gone = _delete(client, name, version, permanent, what)
     if as_json:
         print_json({"subject": name, "versions": gone, "permanent": permanent})
     else:
@@ -464,7 +464,7 @@ def _print_verdict(title: str, against: list[str]) -> None:
         print(f"  {reason}")
 
 
-def _delete(client: RegistryClient, subject: str, version: str | None, permanent: bool) -> list[int]:
+def _delete(client: RegistryClient, subject: str, version: str | None, permanent: bool, what: str) -> list[int]:
     """Registries delete in two steps, and refuse the second without the first."""
     from caudal.registry.client import RegistryError
 
@@ -478,8 +478,10 @@ def _delete(client: RegistryClient, subject: str, version: str | None, permanent
         gone = step(False)
         number = gone[0] if version is not None else number
     except RegistryError as error:
-        if not (permanent and error.code in DELETED_ALREADY):
+        if error.code not in DELETED_ALREADY:
             raise
+        if not permanent:
+            raise CliError(f"{what} is deleted already; --permanent deletes it for ever") from None
     return step(True) if permanent else gone
 
 

@@ -98,8 +98,9 @@ def up(
         raise CliError(taken_message(registry_port, "--registry-port"))
     services: list[Service] = []
     if bootstrap is None:
+        settings = [*_schema_check(host, registry_port if has_registry else 0), *(properties or ())]
         services.append(
-            Service("Kafka broker", _broker_arguments(data, host, kafka_port, metrics_port, properties, log_level))
+            Service("Kafka broker", _broker_arguments(data, host, kafka_port, metrics_port, settings, log_level))
         )
     else:
         if not has_registry:
@@ -111,8 +112,14 @@ def up(
     supervise(services, notes, data if bootstrap is None else None)
 
 
+def _schema_check(host: str, registry_port: int) -> list[str]:
+    """Whom the broker asks about topics that check schemas. A port that is yet to be chosen cannot be told to it."""
+    reached = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return [f"confluent.schema.registry.url=http://{reached}:{registry_port}"] if registry_port else []
+
+
 def _broker_arguments(
-    data: Path, host: str, kafka_port: int, metrics_port: int | None, properties: list[str] | None, log_level: str
+    data: Path, host: str, kafka_port: int, metrics_port: int | None, properties: list[str], log_level: str
 ) -> list[str]:
     arguments = [
         "broker",
@@ -130,7 +137,7 @@ def _broker_arguments(
     ]
     if metrics_port is not None:
         arguments += ["--metrics-port", str(metrics_port)]
-    for item in properties or ():
+    for item in properties:
         arguments += ["-c", item]
     return arguments
 
