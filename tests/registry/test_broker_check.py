@@ -4,8 +4,10 @@ that order, sequences and transactions stay right while a batch waits for the re
 from __future__ import annotations
 
 import struct
+import time
 import uuid
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,11 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from kafka import KafkaProducer
 from kafka.errors import InvalidRecordError
 
+from caudal.broker.apis.produce import produce
+from caudal.broker.errors import ErrorCode
+from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
+from caudal.broker.wire.batch import Record, build_batch
 from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.registry.fake_registry import FakeRegistry, fake_registry
 
@@ -181,6 +187,50 @@ def test_two_batches_in_flight_keep_their_order_while_the_first_waits(
         (framed(1, b"first"), 2, None),
         *((framed(2, b"%d" % number), 3 + number, None) for number in range(4)),
     ]
+
+
+def test_what_need_not_wait_is_appended_and_nothing_overtakes(broker: EmbeddedBroker, registry: FakeRegistry) -> None:
+    """One request: a batch that waits, another of the same partition whose id is known, and one of a plain topic."""
+    broker.create_topic("plain", 1)
+    registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
+    warm = Sender(broker)
+    warm.send(framed(2, b"warm"))
+    warm.settle()
+    registry.hold(1)
+
+    def batch(value: bytes) -> bytes:
+        return bytes(build_batch([Record(0, int(time.time() * 1000), None, value)]))
+
+    request = {
+        "transactional_id": None,
+        "acks": -1,
+        "timeout": 1500,
+        "topic_data": [
+            {
+                "name": "orders",
+                "partition_data": [
+                    {"index": 0, "records": batch(framed(1, b"first"))},
+                    {"index": 0, "records": batch(framed(2, b"second"))},
+                    {"index": 0, "records": batch(b"bad")},
+                ],
+            },
+            {"name": "plain", "partition_data": [{"index": 0, "records": batch(b"anything")}]},
+        ],
+    }
+    buffer = bytearray(messages.encode_request(ApiKey.PRODUCE, 9, request))
+    context: Any = SimpleNamespace(broker=broker.broker, version=9, client_id="test", connection=None)
+    waiting = broker.call(lambda: produce(context, buffer, 0, len(buffer)))
+    buffer[:] = bytes(len(buffer))  # the receive buffer goes on to the next request
+    assert broker.call(lambda: broker.broker.partition("plain", 0).log_end_offset) == 1  # type: ignore[union-attr]
+    registry.release(1)
+    (body,) = broker.run(waiting)
+    answer = messages.decode_response(ApiKey.PRODUCE, 9, body)
+    told = [[(p.error_code, p.base_offset) for p in topic.partition_responses] for topic in answer.responses]
+    assert told == [
+        [(ErrorCode.none, 1), (ErrorCode.none, 2), (ErrorCode.invalid_record, -1)],
+        [(ErrorCode.none, 0)],
+    ]
+    assert read(broker) == [framed(2, b"warm"), framed(1, b"first"), framed(2, b"second")]
 
 
 def test_an_idempotent_producer_goes_on_after_the_registry_was_away(

@@ -32,6 +32,7 @@ from caudal.broker.wire.primitives import Buffer
 log = logging.getLogger("caudal.broker.schemas")
 
 PREFIX: Final = 5  # magic byte and id
+MAX_RECORDS: Final = 100_000  # of a batch: a megabyte can open to millions, and each is looked at on the event loop
 MAX_PREFIXES: Final = 1000  # different ones in a batch; no honest producer comes near
 IDS_AT_ONCE: Final = 8  # of one batch; and connections to the registry
 RECORD_ERRORS: Final = 100  # told of one batch
@@ -83,6 +84,8 @@ class SchemaCheck:
         """Raises unless every record may be written. `new`: the partition does not know the batch's producer yet."""
         faults: dict[tuple[str, bytes], str] = {}
         unknown: set[Question] = set()
+        if header.record_count > MAX_RECORDS:
+            raise KafkaError(ErrorCode.invalid_record, f"a batch with more than {MAX_RECORDS} records")
         fields = {rule.field for rule in rules}
         keys, values = leading_bytes(
             batch, 0, header, PREFIX, MAX_PREFIXES, keys="key" in fields, values="value" in fields

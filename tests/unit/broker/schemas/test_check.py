@@ -233,6 +233,14 @@ async def test_a_batch_full_of_ids_asks_for_a_few_at_a_time(check: SchemaCheck, 
         judge(check, batch(*(framed(i) for i in range(1002)), codec=codecs.ZSTD))
 
 
+async def test_a_batch_that_opens_to_millions_of_records_is_not_looked_at(check: SchemaCheck) -> None:
+    data = batch(framed(1))
+    struct.pack_into(">i", data, 57, checks.MAX_RECORDS + 1)
+    with pytest.raises(KafkaError, match="more than 100000 records") as caught:
+        judge(check, data)
+    assert caught.value.code is ErrorCode.invalid_record
+
+
 async def test_plain_text_is_called_so_however_much_it_is(check: SchemaCheck) -> None:
     error = await refusal(check, batch(*(b"%06d" % i for i in range(5000))))
     assert "its first byte is 0x30" in error.record_errors[0][1]
