@@ -122,6 +122,8 @@ def register_schema(
     rules: Annotated[
         str | None, typer.Option("--rules", metavar="FILE", help="A rule set (data policies) as JSON.")
     ] = None,
+    id_: Annotated[int | None, typer.Option("--id", min=1, help="Under this id: needs mode IMPORT.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="As this version: needs mode IMPORT.")] = None,
     as_json: AsJson = False,
     registry: Registry = None,
 ) -> None:
@@ -139,14 +141,15 @@ def register_schema(
     with registry_client(registry, subject) as client:
         known = _find(client, subject, given, uses, asked)
         try:
-            answer = client.register(subject, given.text, given.type, uses, **asked)
+            answer = client.register(subject, given.text, given.type, uses, id=id_, version=version, **asked)
         except RegistryError as error:
             if error.status != 409:
                 raise
             raise _incompatible(subject, "was not registered", reasons([error.message])) from None
-        version = known.version if known is not None else answer.version
-        if version is None:
-            found = _find(client, subject, given, uses, asked)
+        if known is not None:
+            version = known.version
+        elif version is None:
+            found = answer if answer.version else _find(client, subject, given, uses, asked)
             version = found.version if found is not None else None
     if as_json:
         print_json({"subject": subject, "version": version, "id": answer.id, "new": known is None})
