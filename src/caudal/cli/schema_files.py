@@ -89,6 +89,11 @@ def is_version(text: str) -> bool:
     return text == "latest" or (text.isascii() and text.isdigit())
 
 
+def version_number(text: str | None) -> int | str:
+    """As the registry takes it; without one, the latest."""
+    return "latest" if text in (None, "latest") else int(text)
+
+
 def references(items: list[str] | None) -> list[Reference]:
     """`Address=address-value:2`: in the text it is called Address. A subject may have colons (`:.context:name`)."""
     found = []

@@ -7,6 +7,7 @@ commands: a subject of one is written `:.context:subject`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from caudal.cli.errors import CliError, UsageError
 from caudal.cli.output import print_json, print_table
 from caudal.cli.registries import Registry
 from caudal.cli.registry_access import NO_SUBJECT, registry_client
+from caudal.cli.schema_comparison import parsed, side, unreadable
 from caudal.cli.schema_files import (
     SchemaFile,
     is_version,
@@ -24,12 +26,13 @@ from caudal.cli.schema_files import (
     read_schema,
     references,
     subject_and_version,
+    version_number,
 )
 from caudal.cli.schema_text import diff_lines, print_diff, print_schema, reasons
 
 if TYPE_CHECKING:
     from caudal.registry.client import RegisteredSchema, RegistryClient
-    from caudal.registry.schemas.schema import ParsedSchema, Reference
+    from caudal.registry.schemas.schema import Reference
 
 schema = typer.Typer(help="Register, show, compare and delete schemas of the Schema Registry.", no_args_is_help=True)
 
@@ -177,7 +180,7 @@ def show(
         if id_ is not None:
             found, places = client.schema(id_), client.versions_of_id(id_, deleted=deleted)
         else:
-            found, places = client.version(name, _version(version), deleted=deleted), []
+            found, places = client.version(name, version_number(version), deleted=deleted), []
     if as_json:
         print_json(_document(found, places))
         return
@@ -201,14 +204,14 @@ def diff(
 
     uses = references(reference)
     with registry_client(registry, subject) as client:
-        sides = [_side(client, subject, place, type_, uses) for place in (old, new)]
+        sides = [side(client, subject, place, type_, uses) for place in (old, new)]
         try:
-            parsed = [_parsed(client, found, its) for found, its in sides]
+            understood = [parsed(client, found, its) for found, its in sides]
         except InvalidSchema as error:
             raise CliError(_one_line(error)) from None
     (before, _), (after, _) = sides
     lines = diff_lines((before.name, before.type, before.text), (after.name, after.type, after.text))
-    backward, forward = _unreadable(parsed[1], parsed[0]), _unreadable(parsed[0], parsed[1])
+    backward, forward = unreadable(*understood[::-1]), unreadable(*understood)
     if as_json:
         print_json(
             {
@@ -369,10 +372,6 @@ def _places(found: list[dict[str, str]]) -> str:
 # ---------------------------------------------------------------------- what the commands share
 
 
-def _version(text: str | None) -> int | str:
-    return "latest" if text in (None, "latest") else int(text)
-
-
 def _level(client: RegistryClient, subject: str | None) -> str:
     config = client.config(subject, default_to_global=subject is not None)
     return str(config.get("compatibilityLevel") or config.get("compatibility"))
@@ -429,38 +428,6 @@ def _belongings(found: RegisteredSchema, places: list[tuple[str, int]]) -> list[
     return lines
 
 
-def _side(
-    client: RegistryClient, subject: str, place: str, type_: str | None, uses: list[Reference]
-) -> tuple[SchemaFile, tuple[Reference, ...]]:
-    """One side of a comparison, with its references; a file uses those that were given, else the latest version's."""
-    if is_version(place):
-        found = client.version(subject, _version(place))
-        return SchemaFile(f"{subject}@{found.version}", found.type, found.text), found.references
-    given = read_schema(place, type_)
-    return given, tuple(uses) or client.latest(subject).references
-
-
-def _parsed(client: RegistryClient, given: SchemaFile, uses: tuple[Reference, ...], depth: int = 0) -> ParsedSchema:
-    from caudal.registry.schemas.parse import parse
-    from caudal.registry.schemas.schema import InvalidSchema, Resolved
-
-    if depth > 50:
-        raise InvalidSchema(f"the references of {given.name} nest too deeply")
-    resolved = []
-    for reference in uses:
-        found = client.version(reference.subject, reference.version, deleted=True)
-        named = SchemaFile(f"{reference.subject}@{reference.version}", found.type, found.text)
-        resolved.append(Resolved(reference, _parsed(client, named, found.references, depth + 1)))
-    try:
-        return parse(given.type, given.text, resolved)
-    except InvalidSchema as error:
-        raise InvalidSchema(f"{given.name}: {error}") from None
-
-
-def _unreadable(reader: ParsedSchema, writer: ParsedSchema) -> list[str]:
-    return list(dict.fromkeys(f"{_one_line(problem.message)} ({problem.rule})" for problem in reader.reads(writer)))
-
-
 def _print_verdict(title: str, against: list[str]) -> None:
     print(f"{title}: {'no' if against else 'yes'}")
     for reason in against:
@@ -476,7 +443,7 @@ def _delete(client: RegistryClient, subject: str, version: str | None, permanent
             return client.delete_subject(subject, permanent=for_ever)
         return [client.delete_version(subject, number, permanent=for_ever)]
 
-    number = _version(version)
+    number = version_number(version)
     try:
         gone = step(False)
         number = gone[0] if version is not None else number
@@ -501,7 +468,7 @@ def _setting(
     return subject, value.upper() if value is not None else None
 
 
-def _has_own(ask: Any) -> bool:
+def _has_own(ask: Callable[[], object]) -> bool:
     from caudal.registry.client import RegistryError
 
     try:
@@ -513,7 +480,7 @@ def _has_own(ask: Any) -> bool:
     return True
 
 
-def _unless_unset(reset: Any) -> None:
+def _unless_unset(reset: Callable[[], object]) -> None:
     _has_own(reset)
 
 
