@@ -63,6 +63,7 @@ def test_the_commands_run_as_written(
                 said += out + err
     quoted = PAGE.split("```\n" + "At path")[1].split("```")[0]
     assert "At path" + quoted in said, "what the page shows is what was said"
+    assert "one with confluent.value.schema.validation needs a registered schema" in said
     assert '{"id":1,"customer":"ana"}' in said.replace(" ", ""), "consume shows the decoded record"
 
 

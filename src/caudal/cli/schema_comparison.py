@@ -53,10 +53,15 @@ def parsed(
         raise InvalidSchema(f"{given.name}: {error}") from None
 
 
-def unreadable(reader: ParsedSchema, writer: ParsedSchema) -> list[str]:
-    """Why the one cannot read what the other wrote, a sentence each; empty: it can."""
+def unreadable(reads: ParsedSchema, wrote: ParsedSchema, *, reader: str, writer: str) -> list[str]:
+    """Why the one cannot read what the other wrote, a sentence each, with these names for the two; empty: it can."""
     try:
-        problems = reader.reads(writer)
+        problems = reads.reads(wrote)
     except RecursionError:
         return ["the two nest too deeply to compare"]
-    return list(dict.fromkeys(f"{' '.join(problem.message.split())} ({problem.rule})" for problem in problems))
+    found = []
+    for problem in problems:
+        sentence = problem.message.replace("reader schema", f"{reader} schema")
+        sentence = sentence.replace("writer schema", f"{writer} schema")
+        found.append(f"{' '.join(sentence.split())} ({problem.rule})")
+    return list(dict.fromkeys(found))

@@ -137,11 +137,26 @@ def test_diff_of_versions_and_of_a_file(schema: Schema, files: dict[str, str]) -
     )
     with_file = schema("diff", "orders-value", "latest", files["bad"])
     assert f"BACKWARD  {files['bad']} reads records of orders-value@2: no\n  " in with_file.out
-    assert "READER_FIELD_MISSING_DEFAULT_VALUE" in with_file.out
+    assert "has no default value in the new schema and is missing in the old schema (READER_" in with_file.out
     data = json.loads(schema("diff", "orders-value", "1", files["bad"], "--json").out)
     assert (data["backward"]["compatible"], data["forward"]["compatible"]) == (False, True)
     assert "total" in data["backward"]["reasons"][0]
     assert schema("diff", "orders-value", "2").out.startswith("orders-value@2 and orders-value@2 read the same\n")
+
+
+def test_a_protobuf_file_is_compared_as_it_would_be_stored(schema: Schema, tmp_path: Path) -> None:
+    pytest.importorskip("grpc_tools")
+    one, two = tmp_path / "one.proto", tmp_path / "two.proto"
+    one.write_text('syntax = "proto3";\npackage shop;\nmessage Order { int64 id = 1; string customer = 2; }')
+    two.write_text('syntax = "proto3";\npackage shop;\nmessage Order { int64 id = 1; int32 customer = 2; }')
+    assert schema("register", "orders-value", str(one)).out == "registered orders-value version 1, id 1\n"
+    assert schema("diff", "orders-value", "1", str(one)).out.startswith(f"orders-value@1 and {one} read the same\n")
+    lines = schema("diff", "orders-value", "1", str(two)).out.splitlines()
+    assert [line for line in lines if line.startswith(("+", "-"))][2:] == [
+        "-  string customer = 2;",
+        "+  int32 customer = 2;",
+    ]
+    assert sum(line.endswith(": no") for line in lines) == 2
 
 
 def test_delete(schema: Schema, files: dict[str, str]) -> None:

@@ -205,12 +205,14 @@ class SchemaCheck:
     async def _fault(self, question: Question) -> str | None:
         """Why the schema is not registered as it should be; None if it is. The first instance that knows it decides."""
         fault = unanswered = None
-        for url in self._urls:
+        for url in list(self._urls):
             try:
                 fault = _printable(await self._fault_at(url, *question))
             except NoAnswer as error:
                 unanswered = error
                 continue
+            if unanswered is not None and self._urls:  # the one that answers is the first to be asked from now on
+                self._urls = [url, *(other for other in self._urls if other != url)]
             if fault is None:
                 return None
         if fault is None:

@@ -1,6 +1,6 @@
 """GET over asyncio's streams: the little HTTP that the broker needs to ask a schema registry.
 
-HTTP/1.0, one request per connection: the answer ends where the connection does, and no server may send it in chunks.
+HTTP/1.0, one request per connection: the answer ends where its length or the connection does, never in chunks.
 The base install has no HTTP client that leaves the event loop free. Left out: redirects, proxies, credentials.
 """
 
@@ -52,18 +52,33 @@ async def _exchange(base: str, path: str) -> tuple[int, bytes]:
             f"GET {url.path.rstrip('/')}{path} HTTP/1.0\r\nHost: {url.netloc}\r\n"
             "Accept: application/vnd.schemaregistry.v1+json, application/json\r\n\r\n".encode()
         )
-        parts, size = [], 0
+        status, length = _head(await reader.readuntil(b"\r\n\r\n"))
+        if length > MAX_ANSWER:
+            raise NoAnswer(f"{base} answers with more than {MAX_ANSWER} bytes")
+        if length >= 0:
+            return status, await reader.readexactly(length)
+        body = bytearray()
         while part := await reader.read(1 << 16):
-            parts.append(part)
-            size += len(part)
-            if size > MAX_ANSWER:
+            body += part
+            if len(body) > MAX_ANSWER:
                 raise NoAnswer(f"{base} answers with more than {MAX_ANSWER} bytes")
+        return status, bytes(body)
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+        raise NoAnswer(f"{base} does not speak HTTP") from None
     finally:
         writer.close()
         with contextlib.suppress(OSError):
             await writer.wait_closed()
-    head, end, body = b"".join(parts).partition(b"\r\n\r\n")
-    words = head.split(b"\r\n", 1)[0].split()
-    if not end or len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():
-        raise NoAnswer(f"{base} does not speak HTTP")
-    return int(words[1]), body
+
+
+def _head(head: bytes) -> tuple[int, int]:
+    """Status and length of the body, -1 where it is not said; ValueError where this is no answer."""
+    first, *fields = head.decode("latin-1").split("\r\n")
+    protocol, status, *_ = first.split()
+    if not protocol.startswith("HTTP/"):
+        raise ValueError(protocol)
+    for field in fields:
+        name, _, value = field.partition(":")
+        if name.lower() == "content-length":
+            return int(status), int(value)
+    return int(status), -1

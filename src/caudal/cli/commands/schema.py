@@ -210,8 +210,11 @@ def diff(
         except InvalidSchema as error:
             raise CliError(_one_line(error)) from None
     (before, _), (after, _) = sides
-    lines = diff_lines((before.name, before.type, before.text), (after.name, after.type, after.text))
-    backward, forward = unreadable(*understood[::-1]), unreadable(*understood)
+    # A file is compared in the form in which it would be stored.
+    first, second = understood
+    lines = diff_lines((before.name, before.type, first.text), (after.name, after.type, second.text))
+    backward = unreadable(second, first, reader="new", writer="old")
+    forward = unreadable(first, second, reader="old", writer="new")
     if as_json:
         print_json(
             {

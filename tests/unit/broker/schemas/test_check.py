@@ -172,6 +172,23 @@ async def test_every_instance_is_asked_before_a_record_is_refused(registry: Regi
     assert {url.split("/schemas")[0] for url in registry.asked} == {"http://a", "http://b"}
 
 
+async def test_the_instance_that_answers_is_asked_first_from_then_on(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def get(base: str, path: str, timeout: float) -> tuple[int, bytes]:
+        if base == "http://a":
+            registry.asked.append(base)
+            raise NoAnswer("away")
+        return await registry.get(base, path, timeout)
+
+    monkeypatch.setattr(checks, "get", get)
+    registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
+    check = SchemaCheck(["http://a", "http://b"])
+    await settle(check, batch(framed(1)))
+    await settle(check, batch(framed(2)))
+    assert registry.asked == ["http://a", "http://b/schemas/ids/1/subjects", "http://b/schemas/ids/2/subjects"]
+
+
 async def test_a_registry_that_is_away_means_later_not_yes_and_not_no(
     check: SchemaCheck, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,34 @@ async def test_status_and_body_come_back_and_the_path_follows_the_base() -> None
     assert heard[0].startswith(b"GET /contexts/x/schemas/ids/1 HTTP/1.0\r\nHost: 127.0.0.1:")
 
 
-@pytest.mark.parametrize("answer", [b"", b"SSH-2.0\r\n\r\n", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 ok\r\n\r\n"])
+async def test_a_server_that_keeps_the_connection_is_not_waited_for() -> None:
+    done = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-LENGTH: 2\r\n\r\n[]")
+        await done.wait()
+        writer.close()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    assert await get(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", "/", 30) == (200, b"[]")
+    done.set()
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"SSH-2.0\r\n\r\n",
+        b"SSH-2.0 hello you\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 ok\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut off"[:-3],
+        b"x" * 100_000,
+    ],
+)
 async def test_what_is_no_http_is_no_answer(answer: bytes) -> None:
     async with server(answer) as (url, _):
         with pytest.raises(NoAnswer, match="does not speak HTTP"):
@@ -47,9 +74,10 @@ async def test_what_is_no_http_is_no_answer(answer: bytes) -> None:
 
 async def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_get, "MAX_ANSWER", 1000)
-    async with server(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 100_000) as (url, _):
-        with pytest.raises(NoAnswer, match="more than 1000 bytes"):
-            await get(url, "/", 5)
+    for head in (b"", b"Content-Length: 100000\r\n"):
+        async with server(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + b"x" * 100_000) as (url, _):
+            with pytest.raises(NoAnswer, match="more than 1000 bytes"):
+                await get(url, "/", 5)
 
 
 async def test_a_silent_server_and_none_at_all() -> None:
