@@ -4,6 +4,7 @@ that order, sequences and transactions stay right while a batch waits for the re
 from __future__ import annotations
 
 import struct
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
 from caudal.broker.wire.batch import Record, build_batch
 from caudal.testing import EmbeddedBroker, embedded_broker
+from tests.conformance.clients import Outgoing, Refused
+from tests.conformance.clients.java import Harness, JavaProducer
 from tests.registry.fake_registry import FakeRegistry, fake_registry
 
 VALIDATION = "confluent.value.schema.validation"
@@ -252,6 +255,39 @@ def test_an_idempotent_producer_goes_on_after_the_registry_was_away(
     registry.down = False
     assert [(value, error) for value, _, error in sender.settle()] == [(value, None) for value in values]
     assert read(broker) == [framed(2, b"warm"), *values]
+
+
+@pytest.mark.java
+def test_javas_client_shows_the_words_and_sends_again(broker: EmbeddedBroker, registry: FakeRegistry) -> None:
+    registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
+    serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
+    config = {"bootstrap.servers": broker.bootstrap, "key.serializer": serializer, "value.serializer": serializer}
+    harness = Harness()
+    try:
+        producer = JavaProducer(harness, "producer", config)
+        producer.send([Outgoing("orders", framed(2))])
+        with pytest.raises(Refused, match="InvalidRecordException: the registry has no schema with id 9"):
+            producer.send([Outgoing("orders", framed(9))])
+        assert producer.send([Outgoing("orders", framed(2))]) == [(0, 1)], "a refused record does not harm the producer"
+        registry.down = True
+        patient = JavaProducer(harness, "producer", {**config, "batch.size": "1", "linger.ms": "0"})
+        asked = len(registry.asked)
+        back = threading.Thread(target=lambda: _comes_back(registry, asked))
+        back.start()
+        values = [framed(1 + number % 2, b"%d" % number) for number in range(6)]
+        assert patient.send([Outgoing("orders", value) for value in values]) == [(0, 2 + n) for n in range(6)]
+        back.join()
+        assert read(broker)[2:] == values
+    finally:
+        harness.close()
+
+
+def _comes_back(registry: FakeRegistry, asked: int) -> None:
+    """After the second look-up that found it away."""
+    deadline = time.monotonic() + 60
+    while len(registry.asked) < asked + 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    registry.down = False
 
 
 def test_transactions_wait_and_are_refused_as_well(broker: EmbeddedBroker, registry: FakeRegistry) -> None:
