@@ -257,6 +257,7 @@ def test_an_idempotent_producer_goes_on_after_the_registry_was_away(
     assert read(broker) == [framed(2, b"warm"), *values]
 
 
+@pytest.mark.slow
 @pytest.mark.java
 def test_javas_client_shows_the_words_and_sends_again(broker: EmbeddedBroker, registry: FakeRegistry) -> None:
     registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
