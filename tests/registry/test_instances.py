@@ -163,7 +163,8 @@ def test_a_topic_as_confluent_writes_it_is_taken_over(start: Start, fresh: Embed
     assert instance.register("c-value", '"string"').json()["id"] == 42
 
 
-def test_without_a_writer_a_write_is_told_in_the_end(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_without_a_writer_a_write_is_told_in_the_end(start: Start) -> None:
     """The group's member of the writer lives on, but nothing listens at its address."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

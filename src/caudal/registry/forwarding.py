@@ -44,6 +44,8 @@ class Forwarder:
         if url is None or url == self._instance.settings.url:
             raise NoWriterYet("there is no writer for now")
         if self._client is None:
+            # It tells of every request.
+            logging.getLogger("httpx").setLevel(logging.WARNING)
             self._client = httpx.AsyncClient(timeout=REQUEST_SECONDS, trust_env=False)
         sent = self._client.request(method, url + target, content=body, headers={**headers, FORWARDED: "true"})
         try:
