@@ -17,6 +17,10 @@ def parse(schema_type: str, text: str, references: Sequence[Resolved] = ()) -> P
                 from caudal.registry.schemas.avro.schema import AvroSchema
 
                 return AvroSchema(text, references)
+            case "PROTOBUF":
+                from caudal.registry.schemas.protobuf.schema import ProtobufSchema
+
+                return ProtobufSchema(text, references)
             case _:
                 raise InvalidSchema(f"The schema type '{schema_type}' is not known; known are {', '.join(TYPES)}.")
     except RecursionError:  # the languages limit depth themselves; chains of references can still be long

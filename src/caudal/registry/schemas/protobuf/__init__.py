@@ -1,0 +1,1 @@
+"""Protobuf: from text or base64 (`compiler`), to text (`printer`), `evolution`, all in `schema`."""
