@@ -463,6 +463,13 @@ def shared_client(urls: str, wait_seconds: float) -> RegistryClient:
         return client
 
 
+def forget_shared(address: str) -> None:
+    """What the clients of an address have cached: for a registry that begins anew."""
+    with _clients_lock:
+        for key in [key for key in _clients if address in key[0]]:
+            del _clients[key]
+
+
 def configured_registry() -> str:
     """The address that holds where none is given."""
     return os.environ.get(ENVIRONMENT, "").strip() or DEFAULT_REGISTRY

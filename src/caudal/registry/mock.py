@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from caudal.registry.client import forget_shared
 from caudal.registry.schemas.compatibility import LEVELS, differences
 from caudal.registry.schemas.parse import TYPES, parse
 from caudal.registry.schemas.schema import InvalidSchema, ParsedSchema, Reference, Resolved
@@ -27,6 +28,7 @@ def registry_named(address: str) -> MockRegistry:
 
 def forget_registry(address: str) -> None:
     """Begin anew."""
+    forget_shared(address)
     with _lock:
         _registries.pop(address.removeprefix("mock://"), None)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from caudal.registry.client import RegisteredSchema
+from caudal.serde.avro_defaults import set_defaults
 from caudal.serde.registry_serde import Read, RegistrySerde, Write
 from caudal.serde.serde import SerdeError, cannot_read, cannot_write
 from caudal.serde.wire_format import HEAD_BYTES, head
@@ -133,7 +134,7 @@ class Avro(RegistrySerde):
         try:
             for _, other in self._referenced(schema):
                 parse_schema(self._loaded(other.text), named)
-            return parse_schema(self._loaded(schema.text), named)
+            return set_defaults(parse_schema(self._loaded(schema.text), named))
         except UnknownType as error:
             raise SerdeError(f"{self!r}: the schema has an unknown type: {error}.") from None
         except SchemaParseException as error:
