@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from caudal.registry.client import RegisteredSchema
-from caudal.serde.avro_defaults import set_defaults
+from caudal.serde.avro_defaults import has_changeable, own_copy, set_defaults
 from caudal.serde.registry_serde import Read, RegistrySerde, Write
 from caudal.serde.serde import SerdeError, cannot_read, cannot_write
 from caudal.serde.wire_format import HEAD_BYTES, head
@@ -94,6 +94,8 @@ class Avro(RegistrySerde):
             if wanted == written:
                 wanted = None
 
+        shares_defaults = wanted is not None and has_changeable(wanted)
+
         def decode(data: bytes) -> Any:
             source = BytesIO(data)
             source.seek(HEAD_BYTES)
@@ -108,7 +110,7 @@ class Avro(RegistrySerde):
                 raise cannot_read(self, data, f"it does not fit schema {writer.id}: {_said(error)}") from None
             if source.read(1):
                 raise cannot_read(self, data, f"it is longer than a value of schema {writer.id}")
-            return value
+            return own_copy(value) if shares_defaults else value
 
         return decode
 

@@ -32,6 +32,21 @@ def set_defaults(schema: Any) -> Any:
     return schema
 
 
+def has_changeable(schema: Any) -> bool:
+    """Whether some default is a list or a dict, which fastavro would put into every record."""
+    named = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
+    fields = [
+        field for each in (schema, *named.values()) if isinstance(each, dict) for field in each.get("fields") or ()
+    ]
+    return any(isinstance(field.get("default"), (list, dict)) for field in fields)
+
+
+def own_copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: own_copy(item) for key, item in value.items()}
+    return [own_copy(item) for item in value] if isinstance(value, list) else value
+
+
 def _value(schema: Any, default: Any, named: dict[str, Any]) -> Any:
     if isinstance(schema, list):
         # The default of a union is one of its first branch; newer writers of schemas allow the others.
