@@ -408,8 +408,8 @@ class RegistryClient:
         if address.url.startswith("mock://"):
             from caudal.registry.mock import registry_named
 
-            status, content = registry_named(address.url).answer(method, path, dict(query), body)
-            return _checked(status, orjson.dumps(content), address.url)
+            content = None if body is None else orjson.dumps(body)
+            return _checked(*registry_named(address.url).answer(method, path, query, content), address.url)
         import httpx
 
         try:

@@ -43,7 +43,7 @@ def test_bytes_are_zero_id_and_avro(registry: RegistryClient) -> None:
     data = order().serialize({"user": "ana", "amount": 2.5})
     assert data == b"\x00\x00\x00\x00\x02" + b"\x06ana" + b"\x00\x00\x00\x00\x00\x00\x04\x40"
     assert order().deserialize(data) == {"user": "ana", "amount": 2.5}
-    assert registry.subjects() == ["other", "orders-value"]
+    assert registry.subjects() == ["orders-value", "other"]
 
 
 def test_logical_types_are_pythons() -> None:

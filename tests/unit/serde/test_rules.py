@@ -213,7 +213,6 @@ def test_what_follows_failure_and_success(registry: RegistryClient) -> None:
         (rule("b", "CEL_FIELD", expr="((value"), "is not CEL"),
         (rule("b", "CEL", expr="message.nothing > 1"), r"The rule 'b' refuses the value: 'message.nothing > 1' fails"),
         (rule("b", "JSONATA", expr="x"), "its type is JSONATA; there are CEL, CEL_FIELD, ENCRYPT and MASK"),
-        (rule("b", "CEL", kind="CHECK", expr="true"), "its kind is CHECK"),
         (rule("b", "ENCRYPT"), r"the parameter encrypt\.kek\.name must name the key"),
         (rule("b", "ENCRYPT", params={"encrypt.kek.name": "../x"}), "cannot be the name of a key"),
         (rule("b", "ENCRYPT", params={"encrypt.kek.name": "k", "encrypt.kms.type": "aws-kms"}), "keys are local here"),
@@ -234,7 +233,10 @@ def test_encryption_of_numbers_is_refused(registry: RegistryClient, monkeypatch:
         serde.serialize(ANA)
 
 
-def test_encoding_rules_are_refused() -> None:
+def test_what_the_registry_would_not_take() -> None:
+    wrong = {"domainRules": [rule("k", "CEL", kind="CHECK", expr="true")]}  # the registry would not take it
+    with pytest.raises(SerdeError, match="The rule 'k' cannot be run: its kind is CHECK"):
+        rules_of(wrong, None, lambda: Shape("STRING"), WRITE)
     with pytest.raises(SerdeError, match="The rule 'e' is an encoding rule"):
         rules_of({"encodingRules": [{"name": "e"}]}, None, lambda: Shape("STRING"), WRITE)
     assert rules_of({"domainRules": []}, None, lambda: Shape("STRING"), READ) is None
