@@ -27,6 +27,7 @@ MAIN: Final = "caudal.schema.proto"  # a name that no reference has
 MAX_LENGTH: Final = 4 * 1024 * 1024
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _STARTS_WITH_SYNTAX: Final = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*.*?\*/)*(?:syntax|edition)\s*=", re.DOTALL)
+_OLD_SYNTAX: Final = 'syntax = "proto2"; '
 _SERIALIZED: Final = re.compile(rb"AddSerializedFile\((b'(?:[^'\\]|\\.)*')\)")
 _SHOWN_ERRORS: Final = 5
 
@@ -118,10 +119,12 @@ def _from_base64(text: str, imports: Mapping[str, bytes]) -> Any | None:
 def _compiled(text: str, texts: Mapping[str, str]) -> Any:
     if "\0" in text:
         raise InvalidSchema("The schema holds a NUL character.")
-    if not _STARTS_WITH_SYNTAX.match(text):
-        text = (
-            f'syntax = "proto2"; {text}'  # as protoc takes it, but without its warning on the server's standard error
-        )
+    shift = 0
+    if not _STARTS_WITH_SYNTAX.match(
+        text
+    ):  # as protoc takes it, but without its warning on the server's standard error
+        text = _OLD_SYNTAX + text
+        shift = len(_OLD_SYNTAX)
     with tempfile.TemporaryDirectory(prefix="caudal-proto-") as folder:
         for name, content in (*texts.items(), (MAIN, text)):
             path = Path(folder, name)
@@ -132,17 +135,17 @@ def _compiled(text: str, texts: Mapping[str, str]) -> Any:
                 raise InvalidSchema("The schema has half of a surrogate pair, which is no character.") from None
             except (FileExistsError, NotADirectoryError, IsADirectoryError):
                 raise InvalidSchema(f"The reference '{name}' is a file and a folder to other references.") from None
-        files = dict(_run(MAIN, (folder,)))
+        files = dict(_run(MAIN, (folder,), shift))
     return descriptor_pb2.FileDescriptorProto.FromString(files[MAIN])
 
 
-def _run(name: str, folders: tuple[str, ...]) -> list[tuple[str, bytes]]:
+def _run(name: str, folders: tuple[str, ...], shift: int = 0) -> list[tuple[str, bytes]]:
     """The file and all it imports, serialised, each after what it needs."""
     places = [folder.encode() for folder in (*folders, *_include_folders())]
     try:
         generated = _protoc_compiler.get_protos(name.encode(), places)
     except _protoc_compiler.ProtocErrors as errors:
-        raise InvalidSchema(_sentence(errors.args[0])) from None
+        raise InvalidSchema(_sentence(errors.args[0], shift)) from None
     except Exception as error:
         raise InvalidSchema(
             f"The compiler of Protobuf refuses the schema: {' '.join(str(error).split())[:400]}."
@@ -157,14 +160,15 @@ def _run(name: str, folders: tuple[str, ...]) -> list[tuple[str, bytes]]:
     return files
 
 
-def _sentence(errors: list[Any]) -> str:
+def _sentence(errors: list[Any], shift: int) -> str:
     told = []
     for error in errors[:_SHOWN_ERRORS]:
         reason = error.message.decode("utf-8", "replace").strip().rstrip(".")
         file = error.filename.decode("utf-8", "replace")
         place = [] if file == MAIN else [file]
         if error.line >= 0:
-            place.append(f"line {error.line + 1}, column {error.column + 1}")
+            column = error.column + 1 - (shift if error.line == 0 and file == MAIN else 0)
+            place.append(f"line {error.line + 1}, column {max(column, 1)}")
         told.append(": ".join([*place, reason]))
     more = f"; and {len(errors) - _SHOWN_ERRORS} more" if len(errors) > _SHOWN_ERRORS else ""
     return "; ".join(told) + more + "."

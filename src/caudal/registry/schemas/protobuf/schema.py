@@ -149,7 +149,8 @@ def _index(message: Any, prefix: str, messages: dict[str, Any]) -> None:
 
 
 def _fields(name: str, prefix: str, messages: Mapping[str, Any], around: tuple[str, ...]) -> Iterator[Field]:
-    if name in around or name not in messages or len(around) > 50:
+    known_to_all = name.startswith(".google.protobuf.")  # a timestamp is a value, not a message to look into
+    if name in around or name not in messages or known_to_all or len(around) > 50:
         return
     for field in messages[name].field:
         path = f"{prefix}{field.name}"
