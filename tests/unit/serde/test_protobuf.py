@@ -116,9 +116,7 @@ def test_every_kind_of_field_there_and_back() -> None:
 def test_message_indexes_on_the_wire() -> None:
     assert order().serialize({"user": "a"}) == b"\x00\x00\x00\x00\x01" + b"\x00" + b"\x0a\x01a"
     assert order(message="shop.Second").serialize({"name": "a"})[5:] == b"\x02\x02" + b"\x0a\x01a"
-    assert (
-        order(message="Order.Line.Deep").serialize({"x": 1})[5:9] == b"\x06\x00\x04\x00"
-    )  # after two map entries
+    assert order(message="Order.Line.Deep").serialize({"x": 1})[5:9] == b"\x06\x00\x04\x00"  # after two map entries
     reader = Protobuf(registry=MOCK)
     assert reader.deserialize(order(message="Second").serialize({"name": "a"})) == {"name": "a"}
     assert reader.deserialize(order(message="Order.Line.Deep").serialize({"x": 1})) == {"x": 1}
