@@ -30,7 +30,7 @@ from caudal.serde.serde import BuiltInSerde, SchemasUnavailable, SerdeError, can
 from caudal.serde.subjects import STRATEGIES, TOPIC, subject_name
 from caudal.serde.wire_format import HEAD_BYTES
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 10.0
 _UNKNOWN_SECONDS = 5.0  # how long an id stays unknown before the registry is asked again
 
 Write = Callable[[Any], bytes]
