@@ -17,6 +17,10 @@ def parse(schema_type: str, text: str, references: Sequence[Resolved] = ()) -> P
                 from caudal.registry.schemas.avro.schema import AvroSchema
 
                 return AvroSchema(text, references)
+            case "JSON":
+                from caudal.registry.schemas.json_schema.schema import JsonSchema
+
+                return JsonSchema(text, references)
             case "PROTOBUF":
                 from caudal.registry.schemas.protobuf.schema import ProtobufSchema
 

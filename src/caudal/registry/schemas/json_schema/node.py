@@ -1,0 +1,130 @@
+"""A part of a JSON Schema together with the place from which its references are looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from referencing import Specification
+from referencing._core import Resolver
+from referencing.exceptions import Unresolvable
+
+# Say something about a value, but allow and forbid nothing.
+SILENT: Final = frozenset(
+    (
+        "$anchor",
+        "$comment",
+        "$defs",
+        "$dynamicAnchor",
+        "$id",
+        "$recursiveAnchor",
+        "$schema",
+        "$vocabulary",
+        "confluent:tags",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "default",
+        "definitions",
+        "deprecated",
+        "description",
+        "examples",
+        "format",
+        "id",
+        "readOnly",
+        "title",
+        "writeOnly",
+    )
+)
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    specification: Specification[Any]
+    id_keyword: str  # `id` in draft 4
+    reference_stands_alone: bool  # up to draft 7 nothing beside a `$ref` counts
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    value: Any  # a schema: an object, or true or false
+    resolver: Resolver[Any]
+    dialect: Dialect
+    hidden: tuple[str, ...] = ()  # keywords that are looked at apart
+    place: str = ""  # from the schema that was spread out to this part of it, such as /allOf/1
+
+    def get(self, keyword: str) -> Any:
+        if keyword in self.hidden or not isinstance(self.value, dict):
+            return None
+        return self.value.get(keyword)
+
+    def child(self, value: Any) -> Node:
+        resolver = self.resolver
+        if isinstance(value, dict) and isinstance(value.get(self.dialect.id_keyword), str):
+            resolver = resolver.in_subresource(self.dialect.specification.create_resource(value))
+        return Node(value, resolver, self.dialect)
+
+    def children(self, keyword: str) -> list[Node]:
+        """Of a keyword whose value is an array of schemas."""
+        value = self.get(keyword)
+        return [self.child(item) for item in value] if isinstance(value, list) else []
+
+    def named(self, keyword: str) -> dict[str, Node]:
+        """Of a keyword whose value is an object of schemas."""
+        value = self.get(keyword)
+        return {name: self.child(item) for name, item in value.items()} if isinstance(value, dict) else {}
+
+    def one(self, keyword: str) -> Node | None:
+        value = self.get(keyword)
+        return self.child(value) if isinstance(value, dict | bool) else None
+
+    def without(self, *keywords: str) -> Node:
+        return Node(self.value, self.resolver, self.dialect, (*self.hidden, *keywords), self.place)
+
+    def target(self, keyword: str) -> Node | None:
+        """What a reference means; None: nothing, or it is no reference."""
+        reference = self.get(keyword)
+        if not isinstance(reference, str):
+            return None
+        try:
+            found = self.resolver.lookup(reference)
+        except (Unresolvable, ValueError, LookupError, TypeError):
+            return None
+        return Node(found.contents, found.resolver, self.dialect)
+
+    def allows_all(self) -> bool:
+        if isinstance(self.value, dict):
+            return all(keyword in SILENT or keyword in self.hidden for keyword in self.value)
+        return bool(self.value)
+
+    def default(self) -> bool:
+        return any(isinstance(part.value, dict) and "default" in part.value for part in (self, *conjunction(self)))
+
+
+def conjunction(node: Node) -> list[Node]:
+    """The schemas that a value must satisfy together: the schema's own keywords, `allOf` and references spread out.
+    Empty: any value will do."""
+    parts: list[Node] = []
+    _spread(node, "", parts, set())
+    return parts
+
+
+def _spread(node: Node, place: str, parts: list[Node], seen: set[int]) -> None:
+    if not isinstance(node.value, dict):
+        if not node.value:
+            parts.append(replace(node, place=place))
+        return
+    if id(node.value) in seen:
+        return
+    seen.add(id(node.value))
+    for keyword in REFERENCES:
+        if (target := node.target(keyword)) is not None:
+            _spread(target, place, parts, seen)
+            if keyword == "$ref" and node.dialect.reference_stands_alone:
+                return
+    own = node.without("allOf", *REFERENCES)
+    if not own.allows_all():
+        parts.append(replace(own, place=place))
+    for index, member in enumerate(node.children("allOf")):
+        _spread(member, f"{place}/allOf/{index}", parts, seen)
