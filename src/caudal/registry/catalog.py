@@ -36,7 +36,7 @@ class Catalog:
         self._parse = parse
         self._differences = differences
         self._lock = threading.Lock()
-        self._parsed: OrderedDict[tuple[str, int, bytes], ParsedSchema] = OrderedDict()
+        self._parsed: OrderedDict[tuple[str, int, bytes, int], ParsedSchema] = OrderedDict()
         # Texts as clients write them, and what they are stored as: a schema that is sent again is not parsed again.
         self._forms: OrderedDict[tuple[str, bytes, bool], bytes] = OrderedDict()
 
@@ -137,7 +137,7 @@ class Catalog:
     # ------------------------------------------------------------------ schemas as such
 
     def parsed(self, schema: StoredSchema, context: str, visiting: tuple[tuple[str, int], ...] = ()) -> ParsedSchema:
-        key = (context, schema.id, schema.digest)
+        key = (context, schema.id, schema.digest, self.index.replaced if schema.references else 0)
         with self._lock:
             known = self._parsed.get(key)
             if known is not None:
@@ -180,12 +180,37 @@ class Catalog:
             result.append(Resolved(exact, parsed))
         return tuple(result)
 
-    def parse_request(self, request: SchemaRequest, subject: str, *, normalize: bool, new: bool) -> ParsedSchema:
-        """Raises 42201."""
+    def check_circle(self, references: Sequence[Reference], place: tuple[str, int]) -> None:
+        """Raises InvalidSchema where a schema at this place would refer to itself, directly or through others."""
+        waiting = [(context_of(place[0]), reference) for reference in references]
+        seen: set[tuple[str, int]] = set()
+        while waiting:
+            context, reference = waiting.pop()
+            subject = qualify(reference.subject, context)
+            version = self.index.version(subject, reference.version)
+            target = (subject, reference.version if version is None else version.number)
+            if target == place:
+                raise InvalidSchema(f"The references go round in a circle, back to {place[0]} version {place[1]}")
+            if version is not None and target not in seen:
+                seen.add(target)
+                waiting += [(context_of(subject), inner) for inner in version.schema.references]
+
+    def parse_request(
+        self,
+        request: SchemaRequest,
+        subject: str,
+        *,
+        normalize: bool,
+        new: bool,
+        place: tuple[str, int] | None = None,
+    ) -> ParsedSchema:
+        """`place` is where it is to be registered. Raises 42201."""
         context = context_of(subject)
         if not request.text:
             raise errors.invalid_schema("Empty schema")
         try:
+            if place is not None:
+                self.check_circle(request.references, place)
             references = self.resolved(request.references, context, deleted=not new)
             parsed = self._parse(request.type, request.text, references)
             result = parsed.normalized() if normalize else parsed

@@ -51,7 +51,7 @@ class Endpoints:
         found = self.catalog.subjects(
             request.text("subjectPrefix", WILDCARD),
             deleted=request.flag("deleted"),
-            deleted_only=request.flag("deletedOnly"),
+            deleted_only=_deleted_only(request),
         )
         return _page(found, request)
 
@@ -75,7 +75,7 @@ class Endpoints:
 
     async def list_versions(self, request: Request) -> Any:
         found = self.catalog.versions(
-            self._subject(request), deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
+            self._subject(request), deleted=request.flag("deleted"), deleted_only=_deleted_only(request)
         )
         numbers = [version.number for version in found]
         if request.flag("deletedAsNegative"):
@@ -588,6 +588,11 @@ def _scope(request: Request) -> str | None:
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in subject):
         raise errors.invalid_subject(subject)
     return subject or None
+
+
+def _deleted_only(request: Request) -> bool:
+    """confluent-kafka writes it in its own way."""
+    return request.flag("deletedOnly") or request.flag("deleted_only")
 
 
 def _page(rows: Sequence[T], request: Request) -> Sequence[T]:

@@ -22,6 +22,7 @@ UNKNOWN_WRITER = b'"error_code":50004'
 WRITER_SECONDS = 15.0  # how long a write waits for a writer, a dead one's session included
 REQUEST_SECONDS = 30.0
 PAUSE_SECONDS = 0.05
+WATCH_SECONDS = 0.5
 
 
 class Forwarded(NamedTuple):
@@ -43,11 +44,12 @@ class Forwarder:
         if url is None or url == self._instance.settings.url:
             raise NoWriterYet("there is no writer for now")
         if self._client is None:
+            # It tells of every request.
+            logging.getLogger("httpx").setLevel(logging.WARNING)
             self._client = httpx.AsyncClient(timeout=REQUEST_SECONDS, trust_env=False)
+        sent = self._client.request(method, url + target, content=body, headers={**headers, FORWARDED: "true"})
         try:
-            answer = await self._client.request(
-                method, url + target, content=body, headers={**headers, FORWARDED: "true"}
-            )
+            answer = await self._answer(asyncio.ensure_future(sent), url)
         except httpx.ConnectError as error:
             self._url = None
             raise NoWriterYet(f"the writer at {url} cannot be reached: {error}") from None
@@ -66,6 +68,20 @@ class Forwarder:
         if position.isdigit():
             await self._instance.wait_for(int(position), READ_BACK_SECONDS)
         return Forwarded(answer.status_code, answer.content)
+
+    async def _answer(self, sent: asyncio.Task[httpx.Response], url: str) -> httpx.Response:
+        """Waits for it as long as the writer is the writer: one that sleeps keeps its connections."""
+        import httpx
+
+        try:
+            while True:
+                done, _ = await asyncio.wait({sent}, timeout=WATCH_SECONDS)
+                if done:
+                    return sent.result()
+                if self._instance.is_chosen or await self._instance.writer_url() not in (None, url):
+                    raise httpx.ReadTimeout("another instance writes now")
+        finally:
+            sent.cancel()
 
     async def close(self) -> None:
         if self._client is not None:

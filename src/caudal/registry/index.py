@@ -86,6 +86,7 @@ class Index:
         self.modes: dict[str | None, str] = {}
         self.referrers: dict[tuple[str, int], list[Version]] = {}
         self.broken = 0
+        self.replaced = 0  # how often a version was given another schema or taken away: references may mean another one
         self.generation = 0  # of everything above: what was computed from an older one may be wrong
 
     # ------------------------------------------------------------------ reading
@@ -193,6 +194,7 @@ class Index:
 
     def _forget(self, version: Version) -> None:
         """A version is gone for good, and its schema with the last one that had it."""
+        self.replaced += 1
         numbers = self.subjects[version.subject]
         del numbers[version.number]
         if not numbers:

@@ -116,10 +116,8 @@ class Instance:
             self._taking.cancel()
         async with self._write_lock:
             await self._drop_pen()
-        if self._election is not None:
-            await asyncio.to_thread(self._election.stop)
-        if self._reader is not None:
-            await asyncio.to_thread(self._reader.stop)
+        ends = [part.stop for part in (self._election, self._reader) if part is not None]
+        await asyncio.gather(*(asyncio.to_thread(end) for end in ends))
 
     # ------------------------------------------------------------------ the log
 

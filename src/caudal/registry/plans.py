@@ -66,7 +66,11 @@ class Plans:
         number = every[-1].number + 1 if every else 1
         filled = request if importing else self._filled(subject, request, config, number)
         parsed = self.catalog.parse_request(
-            filled, subject, normalize=normalize or bool(config.get("normalize")), new=request.id is None
+            filled,
+            subject,
+            normalize=normalize or bool(config.get("normalize")),
+            new=request.id is None,
+            place=(subject, request.version or number),
         )
         metadata, rule_set = filled.metadata or None, filled.rule_set or None
         digest = digest_of(parsed.text, parsed.references, metadata, rule_set)

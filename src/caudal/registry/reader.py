@@ -15,7 +15,7 @@ from caudal.registry.index import Entry
 log = logging.getLogger("caudal.registry.reader")
 
 MOST = 1000
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.2
 ANSWER_SECONDS = 10.0
 
 # The records, and the offset up to which everything has been read (commit markers take offsets too).
