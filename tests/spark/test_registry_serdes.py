@@ -40,7 +40,8 @@ class Registry:
             taken.bind(("127.0.0.1", 0))
             self.port = taken.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "caudal.cli.main", "registry", "--port", str(self.port), "--bootstrap", bootstrap]
+        registry = [sys.executable, "-m", "caudal.cli.main", "registry"]
+        self._command = [*registry, "--port", str(self.port), "--bootstrap", bootstrap]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

@@ -10,6 +10,7 @@ import orjson
 
 from caudal.registry.client import RegisteredSchema
 from caudal.serde.avro_defaults import has_changeable, own_copy, set_defaults
+from caudal.serde.avro_ranges import range_check
 from caudal.serde.registry_serde import Read, RegistrySerde, Write
 from caudal.serde.serde import SerdeError, cannot_read, cannot_write
 from caudal.serde.wire_format import HEAD_BYTES, head
@@ -68,8 +69,12 @@ class Avro(RegistrySerde):
 
         parsed = self._parsed(schema)
         begin = head(schema.id)
+        too_large = range_check(parsed)
 
         def encode(value: Any) -> bytes:
+            if too_large is not None and (wrong := too_large(value)) is not None:
+                place = f"the field '{wrong[0].lstrip('.')}': " if wrong[0] else ""
+                raise cannot_write(self, value, f"{place}{wrong[1]} does not fit into an int")
             out = BytesIO()
             out.write(begin)
             try:

@@ -156,6 +156,35 @@ def test_defaults_are_pythons_values() -> None:
     assert serde.deserialize(empty) == expected  # nobody shares a default
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"n": 1 << 31}, "the field 'n': 2147483648 does not fit into an int"),
+        ({"list": [1, -(1 << 31) - 1]}, r"the field 'list\[1\]': -2147483649 does not"),
+        ({"map": {"k": 1 << 40}}, r"the field 'map\['k'\]': "),
+        ({"next": {"n": 1 << 31}}, r"the field 'next\.n': 2147483648 does not"),
+        ({"maybe": 1 << 31}, "maybe"),
+        ({"long": 1 << 63}, "long"),
+    ],
+)
+def test_numbers_that_are_too_large(value: Any, said: str) -> None:
+    nothing: dict[str, Any] = {"n": 1, "list": [], "map": {}, "next": None, "maybe": None, "long": 1}
+    fields = [
+        {"name": "n", "type": "int"},
+        {"name": "list", "type": {"type": "array", "items": "int"}},
+        {"name": "map", "type": {"type": "map", "values": "int"}},
+        {"name": "next", "type": ["null", "Sizes"]},
+        {"name": "maybe", "type": ["null", "int"]},
+        {"name": "long", "type": "long"},
+    ]
+    serde = order(schema={"type": "record", "name": "Sizes", "fields": fields})
+    assert serde.deserialize(serde.serialize(nothing)) == nothing
+    value = {key: {**nothing, **item} if key == "next" else item for key, item in value.items()}
+    with pytest.raises(SerdeError, match=said):
+        serde.serialize({**nothing, **value})
+    assert serde.serialize({**nothing, "n": (1 << 31) - 1, "list": [-(1 << 31)]})
+
+
 def test_inferred_schemas(registry: RegistryClient) -> None:
     serde = Avro(infer="Event", registry=MOCK, topic="events")
     value = {"user": "ana", "n": 3, "tags": ["a"], "at": datetime.date(2026, 1, 1), "in": {"ok": True}}
