@@ -408,8 +408,8 @@ class RegistryClient:
         if address.url.startswith("mock://"):
             from caudal.registry.mock import registry_named
 
-            status, content = registry_named(address.url).answer(method, path, dict(query), body)
-            return _checked(status, orjson.dumps(content), address.url)
+            content = None if body is None else orjson.dumps(body)
+            return _checked(*registry_named(address.url).answer(method, path, query, content), address.url)
         import httpx
 
         try:
@@ -461,6 +461,13 @@ def shared_client(urls: str, wait_seconds: float) -> RegistryClient:
         if client is None:
             client = _clients[urls, wait_seconds] = RegistryClient(urls, wait_seconds=wait_seconds)
         return client
+
+
+def forget_shared(address: str) -> None:
+    """What the clients of an address have cached: for a registry that begins anew."""
+    with _clients_lock:
+        for key in [key for key in _clients if address in key[0]]:
+            del _clients[key]
 
 
 def configured_registry() -> str:

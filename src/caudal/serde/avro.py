@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from caudal.registry.client import RegisteredSchema
+from caudal.serde.avro_defaults import has_changeable, own_copy, set_defaults
+from caudal.serde.avro_ranges import range_check
 from caudal.serde.registry_serde import Read, RegistrySerde, Write
 from caudal.serde.serde import SerdeError, cannot_read, cannot_write
 from caudal.serde.wire_format import HEAD_BYTES, head
@@ -67,8 +69,12 @@ class Avro(RegistrySerde):
 
         parsed = self._parsed(schema)
         begin = head(schema.id)
+        too_large = range_check(parsed)
 
         def encode(value: Any) -> bytes:
+            if too_large is not None and (wrong := too_large(value)) is not None:
+                place = f"the field '{wrong[0].lstrip('.')}': " if wrong[0] else ""
+                raise cannot_write(self, value, f"{place}{wrong[1]} does not fit into an int")
             out = BytesIO()
             out.write(begin)
             try:
@@ -93,6 +99,8 @@ class Avro(RegistrySerde):
             if wanted == written:
                 wanted = None
 
+        shares_defaults = wanted is not None and has_changeable(wanted)
+
         def decode(data: bytes) -> Any:
             source = BytesIO(data)
             source.seek(HEAD_BYTES)
@@ -107,7 +115,7 @@ class Avro(RegistrySerde):
                 raise cannot_read(self, data, f"it does not fit schema {writer.id}: {_said(error)}") from None
             if source.read(1):
                 raise cannot_read(self, data, f"it is longer than a value of schema {writer.id}")
-            return value
+            return own_copy(value) if shares_defaults else value
 
         return decode
 
@@ -133,7 +141,7 @@ class Avro(RegistrySerde):
         try:
             for _, other in self._referenced(schema):
                 parse_schema(self._loaded(other.text), named)
-            return parse_schema(self._loaded(schema.text), named)
+            return set_defaults(parse_schema(self._loaded(schema.text), named))
         except UnknownType as error:
             raise SerdeError(f"{self!r}: the schema has an unknown type: {error}.") from None
         except SchemaParseException as error:

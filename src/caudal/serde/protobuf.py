@@ -244,12 +244,10 @@ def _dict_reader(descriptor: Descriptor) -> Callable[[bytes], Any]:
 
 
 def _path(descriptor: Descriptor) -> list[int]:
-    path: list[int] = []
-    inner: Any = descriptor
-    while inner is not None:
-        path.insert(0, inner.index)
-        inner = inner.containing_type
-    return path
+    outer = descriptor.containing_type
+    siblings = descriptor.file.message_types_by_name.values() if outer is None else outer.nested_types
+    place = [each.full_name for each in siblings].index(descriptor.full_name)
+    return [place] if outer is None else [*_path(outer), place]
 
 
 def _at(file: FileDescriptor, path: tuple[int, ...]) -> Descriptor:

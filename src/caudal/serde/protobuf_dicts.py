@@ -33,11 +33,14 @@ def to_dict(descriptor: Descriptor) -> Convert:
 def to_message(descriptor: Descriptor) -> Convert:
     """Dicts to messages of this type; ValueError or TypeError with the field's name where one does not fit."""
     make = GetMessageClass(descriptor)
-    put = _filler(descriptor, {}, "")
+    put = _filler(descriptor, {})
 
     def message(value: Any) -> Any:
         made = make()
-        put(made, value)
+        try:
+            put(made, value)
+        except _Misfit as error:
+            raise ValueError(f"the field '{error.place}': {error.cause}") from None
         return made
 
     return message
@@ -127,8 +130,7 @@ def _plain(value: Any) -> Any:
 # ---------------------------------------------------------------------- writing
 
 
-def _filler(descriptor: Descriptor, known: dict[str, Put], where: str) -> Put:
-    """`where` is the way to the message within the outermost one, for errors; the first one found is kept."""
+def _filler(descriptor: Descriptor, known: dict[str, Put]) -> Put:
     name = descriptor.full_name
     if name in known:
         return lambda message, value: known[name](message, value)
@@ -136,17 +138,16 @@ def _filler(descriptor: Descriptor, known: dict[str, Put], where: str) -> Put:
     if special is not None:
         return special
     known[name] = lambda message, value: None
-    ways = {field.name: _field_filler(field, known, where) for field in descriptor.fields}
+    ways = {field.name: _field_filler(field, known) for field in descriptor.fields}
 
     def fill(message: Any, value: Any) -> None:
         if not isinstance(value, dict):
-            place = f" in '{where.rstrip('.')}'" if where else ""
-            raise TypeError(f"a dict is needed{place}, not {type(value).__name__} {value!r:.60}")
+            raise TypeError(f"a dict is needed, not {type(value).__name__} {value!r:.60}")
         message.SetInParent()
         for field, item in value.items():
             way = ways.get(field)
             if way is None:
-                raise ValueError(f"{name} has no field '{where}{field}'")
+                raise _Misfit(str(field), f"{name} has no such field")
             if item is not None:
                 way(message, item)
 
@@ -154,42 +155,42 @@ def _filler(descriptor: Descriptor, known: dict[str, Put], where: str) -> Put:
     return fill
 
 
-def _field_filler(field: FieldDescriptor, known: dict[str, Put], where: str) -> Put:
-    name, place = field.name, where + field.name
+def _field_filler(field: FieldDescriptor, known: dict[str, Put]) -> Put:
+    name = field.name
     if _is_map(field):
-        return _map_filler(field, known, place)
+        return _map_filler(field, known)
     enum = _enum_numbers(field)
     if field.message_type is not None:
-        inner = _filler(field.message_type, known, f"{place}.")
+        inner = _filler(field.message_type, known)
         if not field.is_repeated:
-            return _guarded(place, lambda message, value: inner(getattr(message, name), value))
+            return _guarded(name, lambda message, value: inner(getattr(message, name), value))
 
         def fill_all(message: Any, value: Any) -> None:
             items = getattr(message, name)
             for item in _listed(value):
                 inner(items.add(), item)
 
-        return _guarded(place, fill_all)
+        return _guarded(name, fill_all)
     if field.is_repeated:
         if enum is not None:
-            return _guarded(place, lambda message, value: getattr(message, name).extend(map(enum, _listed(value))))
-        return _guarded(place, lambda message, value: getattr(message, name).extend(_listed(value)))
+            return _guarded(name, lambda message, value: getattr(message, name).extend(map(enum, _listed(value))))
+        return _guarded(name, lambda message, value: getattr(message, name).extend(_listed(value)))
     if enum is not None:
-        return _guarded(place, lambda message, value: setattr(message, name, enum(value)))
-    return _guarded(place, lambda message, value: setattr(message, name, value))
+        return _guarded(name, lambda message, value: setattr(message, name, enum(value)))
+    return _guarded(name, lambda message, value: setattr(message, name, value))
 
 
-def _map_filler(field: FieldDescriptor, known: dict[str, Put], place: str) -> Put:
+def _map_filler(field: FieldDescriptor, known: dict[str, Put]) -> Put:
     name, value_field = field.name, field.message_type.fields_by_name["value"]
     if value_field.message_type is not None:
-        inner = _filler(value_field.message_type, known, f"{place}.")
+        inner = _filler(value_field.message_type, known)
 
         def fill_messages(message: Any, value: Any) -> None:
             items = getattr(message, name)
             for key, item in value.items():
                 inner(items[key], item)
 
-        return _guarded(place, fill_messages)
+        return _guarded(name, fill_messages)
     enum = _enum_numbers(value_field)
 
     def fill(message: Any, value: Any) -> None:
@@ -197,22 +198,25 @@ def _map_filler(field: FieldDescriptor, known: dict[str, Put], place: str) -> Pu
         for key, item in value.items():
             items[key] = item if enum is None else enum(item)
 
-    return _guarded(place, fill)
+    return _guarded(name, fill)
 
 
-class _Misfit(TypeError):
-    """Its text names the field already."""
+class _Misfit(Exception):
+    """A value does not fit: which field, seen from the message at hand, and why."""
+
+    def __init__(self, place: str, cause: str) -> None:
+        super().__init__(place, cause)
+        self.place, self.cause = place, cause
 
 
-def _guarded(place: str, put: Put) -> Put:
+def _guarded(field: str, put: Put) -> Put:
     def guarded(message: Any, value: Any) -> None:
         try:
             put(message, value)
-        except _Misfit:
-            raise
+        except _Misfit as inner:
+            raise _Misfit(f"{field}.{inner.place}", inner.cause) from None
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            said = " ".join(str(error).split())
-            raise _Misfit(said if f"'{place}" in said else f"the field '{place}': {said}") from None
+            raise _Misfit(field, " ".join(str(error).split())) from None
 
     return guarded
 

@@ -24,13 +24,13 @@ from caudal.registry.client import (
     without_credentials,
 )
 from caudal.registry.schemas.schema import Reference
-from caudal.serde.rules.policy import Policy, policy_of
+from caudal.serde.rules.policy import READ, WRITE, Run, rules_of
 from caudal.serde.rules.shapes import Shape
 from caudal.serde.serde import BuiltInSerde, SchemasUnavailable, SerdeError, cannot_read
 from caudal.serde.subjects import STRATEGIES, TOPIC, subject_name
 from caudal.serde.wire_format import HEAD_BYTES
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 10.0
 _UNKNOWN_SECONDS = 5.0  # how long an id stays unknown before the registry is asked again
 
 Write = Callable[[Any], bytes]
@@ -201,11 +201,8 @@ class RegistrySerde(BuiltInSerde):
 
     def _make_writer(self, schema: RegisteredSchema) -> Write:
         encode = self._encoder(schema)
-        policy = self._policy(schema, schema)
-        if policy is None or not policy.writes:
-            return encode
-        on_write = policy.write
-        return lambda value: encode(on_write(value))
+        rules = self._rules(schema, schema, WRITE)
+        return encode if rules is None else _then(rules, encode)
 
     def _schema_to_write(self) -> RegisteredSchema:
         if self.schema_id is not None:
@@ -256,12 +253,9 @@ class RegistrySerde(BuiltInSerde):
             raise failure from None
         reader = self._schema_to_read()
         decode = self._decoder(writer, reader)
-        policy = self._policy(reader or writer, writer)
-        if policy is not None and policy.reads:
-            self._readers[id] = _then(decode, policy.read)
-        else:
-            self._readers[id] = decode
-        return self._readers[id]
+        rules = self._rules(reader or writer, reader or writer, READ)
+        self._readers[id] = read = decode if rules is None else _then(decode, rules)
+        return read
 
     def _schema_to_read(self) -> RegisteredSchema | None:
         """The reader's schema where it is one of the registry's; a text of our own is the format's business."""
@@ -327,11 +321,11 @@ class RegistrySerde(BuiltInSerde):
         """A schema of our own that is not asked for in the registry, with this serde's references."""
         return RegisteredSchema(-1, self.type, text, references=self.references)
 
-    def _policy(self, rules: RegisteredSchema, values: RegisteredSchema) -> Policy | None:
+    def _rules(self, rules: RegisteredSchema, values: RegisteredSchema, mode: str) -> Run | None:
         """What the rules of one schema do with values of another."""
         if not rules.rule_set:
             return None
-        return policy_of(rules.rule_set, rules.metadata, lambda: self._shape(values))
+        return rules_of(rules.rule_set, rules.metadata, lambda: self._shape(values), mode)
 
     # ------------------------------------------------------------------ the format
 
@@ -360,5 +354,5 @@ def _made(kind: type[RegistrySerde], settings: dict[str, Any]) -> RegistrySerde:
     return kind(**settings)
 
 
-def _then(decode: Read, rules: Callable[[Any], Any]) -> Read:
-    return lambda data: rules(decode(data))
+def _then(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: second(first(value))

@@ -1,4 +1,4 @@
-"""The rules of a schema as two functions: what is done with a value before it is written, and after it was read.
+"""The rules of a schema as a function: what is done with a value before it is written, or after it was read.
 
 | type      | kind                  | what it does                                                              |
 | CEL       | CONDITION, TRANSFORM  | an expression over `message`: must be true, or is the new value           |
@@ -66,39 +66,32 @@ class Rule:
         return parts[-1] if mode == READ and len(parts) > 1 else parts[0]
 
 
-class Policy:
-    """Made once for a schema; `write` and `read` give the value to go on with, or raise SerdeError."""
+def rules_of(
+    rule_set: Mapping[str, Any], metadata: Mapping[str, Any] | None, shape: Callable[[], Shape], mode: str
+) -> Run | None:
+    """What is done with a value on WRITE or READ: gives the value to go on with, or raises SerdeError. None: nothing.
 
-    def __init__(self, on_write: list[Run], on_read: list[Run]) -> None:
-        self._on_write, self._on_read = on_write, on_read
-        self.writes, self.reads = bool(on_write), bool(on_read)
-
-    def write(self, value: Any) -> Any:
-        for run in self._on_write:
-            value = run(value)
-        return value
-
-    def read(self, value: Any) -> Any:
-        for run in self._on_read:
-            value = run(value)
-        return value
-
-
-def policy_of(
-    rule_set: Mapping[str, Any], metadata: Mapping[str, Any] | None, shape: Callable[[], Shape]
-) -> Policy | None:
-    """`shape` is asked for only where a rule works field by field."""
+    `shape` is asked for only where a rule works field by field.
+    """
     for body in rule_set.get("encodingRules") or ():
         if not body.get("disabled"):
             raise SerdeError(f"The rule '{body.get('name')}' is an encoding rule, and those are not supported.")
     rules = [Rule.of(body) for body in rule_set.get("domainRules") or () if not body.get("disabled")]
-    if not rules:
-        return None
-    made = _Maker(metadata or {}, shape)
-    on_write = [made.run(rule, WRITE, rules) for rule in rules if rule.runs_on(WRITE)]
-    reading = [rule for rule in reversed(rules) if rule.runs_on(READ)]
-    reading.sort(key=lambda rule: rule.type == "MASK")
-    return Policy(on_write, [made.run(rule, READ, rules) for rule in reading])
+    chosen = [rule for rule in rules if rule.runs_on(mode)]
+    if mode == READ:
+        chosen.reverse()
+        chosen.sort(key=lambda rule: rule.type == "MASK")
+    maker = _Maker(metadata or {}, shape)
+    runs = [maker.run(rule, mode, rules) for rule in chosen]
+    if len(runs) < 2:
+        return runs[0] if runs else None
+
+    def run(value: Any) -> Any:
+        for each in runs:
+            value = each(value)
+        return value
+
+    return run
 
 
 class _Maker:

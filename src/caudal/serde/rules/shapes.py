@@ -72,6 +72,7 @@ _PYTHON: dict[str, Any] = {
     "FLOAT": _NUMBER,
     "DOUBLE": _NUMBER,
     "BOOLEAN": bool,
+    "NULL": type(None),
 }
 
 Visit = Callable[[Field, str, Any, Any], Any]  # field, type name, value, the record it is in → the new value
