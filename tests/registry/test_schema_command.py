@@ -143,6 +143,41 @@ def test_search(schema: Schema, tmp_path: Path) -> None:
     assert schema("search", "x", "--type", "xml").code == 1
 
 
+@pytest.mark.parametrize(
+    ("suffix", "one", "two", "rule"),
+    [
+        (
+            "json",
+            '{"type": "object", "title": "Order", "properties": {"id": {"type": "integer"}}}',
+            '{"type": "object", "title": "Order", "properties": {"id": {"type": "string"}}}',
+            "TYPE_CHANGED",
+        ),
+        (
+            "proto",
+            'syntax = "proto3"; package shop; message Order { int64 id = 1; }',
+            'syntax = "proto3"; package shop; message Order { string id = 1; }',
+            "FIELD_SCALAR_KIND_CHANGED",
+        ),
+    ],
+)
+def test_the_other_languages(schema: Schema, tmp_path: Path, suffix: str, one: str, two: str, rule: str) -> None:
+    first, second = tmp_path / f"one.{suffix}", tmp_path / f"two.{suffix}"
+    first.write_text(one)
+    second.write_text(two)
+    subject = f"{suffix}-value"
+    assert schema("register", subject, str(first)).code == 0
+    assert (
+        json.loads(schema("show", subject, "--json").out)["schemaType"] == {"json": "JSON", "proto": "PROTOBUF"}[suffix]
+    )
+    refused = schema("check", subject, str(second))
+    assert refused.code == 1
+    assert rule in refused.out
+    compared = schema("diff", subject, "1", str(second))
+    assert (compared.code, compared.out.count(": no")) == (0, 2)
+    assert rule in compared.out
+    assert subject in schema("search", "order", "--type", "protobuf" if suffix == "proto" else suffix).out
+
+
 def test_contexts_are_part_of_the_name(schema: Schema, tmp_path: Path) -> None:
     schema("register", ":.team:ctx-value", avro(tmp_path, "one", ID))
     assert [row["subject"] for row in json.loads(schema("list", ":.team:", "--json").out)] == [":.team:ctx-value"]

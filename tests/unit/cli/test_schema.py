@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from caudal.cli.main import main
+from caudal.registry.client import RegistryClient, RegistryError
 from caudal.registry.mock import forget_registry
 
 pytest.importorskip("fastavro")
@@ -206,13 +207,24 @@ def test_refusals_are_one_line(schema: Schema, files: dict[str, str], tmp_path: 
         (("register", "orders-value", str(broken)), "caudal: "),
         (("diff", "orders-value", "1", str(broken)), f"caudal: {broken}: "),
         (("register", "orders-value", str(tmp_path / "none.avsc")), "No such file or directory"),
-        (("search", "total"), f"{REGISTRY} has no search; it is an addition of Caudal's registry"),
     ):
         outcome = schema(*arguments)
         assert (outcome.code, outcome.out) == (1, ""), arguments
         assert words in outcome.err
         assert len(outcome.err.splitlines()) == 1, outcome.err
         assert "unexpected" not in outcome.err
+
+
+def test_a_registry_without_search_is_told_of(schema: Schema, monkeypatch: pytest.MonkeyPatch) -> None:
+    def confluents_answer(*_: object, **__: object) -> None:
+        raise RegistryError(404, 404, "HTTP 404 Not Found")
+
+    monkeypatch.setattr(RegistryClient, "search", confluents_answer)
+    outcome = schema("search", "total")
+    assert (outcome.code, outcome.err) == (
+        1,
+        f"caudal: {REGISTRY} has no search; it is an addition of Caudal's registry\n",
+    )
 
 
 def test_no_registry_at_that_address(schema: Schema) -> None:
