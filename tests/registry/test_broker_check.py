@@ -73,6 +73,13 @@ class Sender:
         return error
 
 
+def warm_up(broker: EmbeddedBroker) -> None:
+    """The broker knows the id 2 from now on."""
+    sender = Sender(broker)
+    sender.send(framed(2, b"warm"))
+    assert sender.settle()[0][2] is None
+
+
 def read(broker: EmbeddedBroker, topic: str = "orders", isolation: str = "read_committed") -> list[bytes | None]:
     consumer = Consumer(
         {
@@ -168,9 +175,7 @@ def test_two_batches_in_flight_keep_their_order_while_the_first_waits(
 ) -> None:
     """An idempotent producer; the second batch's id is known, and it reaches the broker while the first waits."""
     registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
-    warm = Sender(broker)
-    warm.send(framed(2, b"warm"))
-    warm.settle()
+    warm_up(broker)
     registry.hold(1)
     sender = Sender(broker, enable_idempotence=True, batch_num_messages=1, linger_ms=0)
     sender.send(framed(1, b"first"))
@@ -196,9 +201,7 @@ def test_what_need_not_wait_is_appended_and_nothing_overtakes(broker: EmbeddedBr
     """One request: a batch that waits, another of the same partition whose id is known, and one of a plain topic."""
     broker.create_topic("plain", 1)
     registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
-    warm = Sender(broker)
-    warm.send(framed(2, b"warm"))
-    warm.settle()
+    warm_up(broker)
     registry.hold(1)
 
     def batch(value: bytes) -> bytes:
@@ -241,9 +244,7 @@ def test_an_idempotent_producer_goes_on_after_the_registry_was_away(
 ) -> None:
     """Batches are put off, sent again by the client, and come in order, each once."""
     registry.subjects = {1: ["orders-value"], 2: ["orders-value"]}
-    warm = Sender(broker)
-    warm.send(framed(2, b"warm"))
-    warm.settle()
+    warm_up(broker)
     registry.down = True
     sender = Sender(broker, enable_idempotence=True, batch_num_messages=1, linger_ms=0, retry_backoff_ms=50)
     values = [framed(1 + number % 2, b"%d" % number) for number in range(6)]  # 1 is to be looked up, 2 is known

@@ -96,6 +96,8 @@ class SchemaCheck:
             refusal = _refusal(place, batch, header, faults)
             # librdkafka's users see no more than a code: the log has the words.
             self._quiet.warning(place[0], "refused: %s", refusal.message)
+            if not self._out_of_turn(place, header):  # it will not come again: nothing waits for it
+                self._put_off.pop((*place, header.producer_id), None)
             raise refusal
         if max(len(keys), len(values)) > MAX_PREFIXES:
             raise KafkaError(ErrorCode.invalid_record, f"a batch with more than {MAX_PREFIXES} different schema ids")

@@ -295,6 +295,23 @@ async def test_a_new_producers_second_batch_does_not_overtake_the_first(
     await settle(check, second)
 
 
+async def test_a_first_batch_that_is_refused_in_the_end_holds_nobody_back(
+    check: SchemaCheck, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.subjects = {2: ["orders-value"]}
+    await settle(check, batch(framed(2)))
+    registry.failure = NoAnswer("away")
+    first = batch(framed(1), producer_id=9, producer_epoch=0, base_sequence=0)
+    with pytest.raises(KafkaError, match="send it again"):
+        await settle(check, first, new=True)
+    registry.failure = None
+    now = monotonic()
+    monkeypatch.setattr(checks, "monotonic", lambda: now + checks.DOWN_SECONDS + 0.1)
+    with pytest.raises(RefusedRecords):
+        await settle(check, first, new=True)
+    judge(check, batch(framed(2), producer_id=9, producer_epoch=0, base_sequence=1), new=True)
+
+
 async def test_a_new_epoch_begins_anew(check: SchemaCheck, registry: Registry) -> None:
     registry.subjects = {2: ["orders-value"]}
     await settle(check, batch(framed(2)))
