@@ -204,35 +204,46 @@ def leading_bytes(
     """
     view = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
     body = codecs.decompress(header.codec, view) if header.codec else bytes(view)
-    found = (set[bytes](), set[bytes]())
-    wanted = ((keys, found[0]), (values, found[1]))
-    place = 0
+    found_keys, found_values = set[bytes](), set[bytes]()
+    place, end_of_body = 0, len(body)
     try:
         for _ in range(header.record_count):
             start = place
             length, place = _read_varint(body, place)
             end = place + length
-            if length < 0 or end > len(body):
+            if length < 0 or end > end_of_body:
                 raise ValueError("a record is longer than its batch")
-            _, place = _read_varint(body, place + 1)
-            _, place = _read_varint(body, place)
-            for collect, beginnings in wanted:
-                length, place = _read_varint(body, place)
-                if length >= 0:
-                    if collect:
-                        beginnings.add(body[place : place + (length if length < size else size)])
-                    place += length
+            place += 1  # attributes; timestamp and offset follow
+            behind = place + 10
+            while body[place] >= 0x80:
+                place += 1
+            place += 1
+            while body[place] >= 0x80:
+                place += 1
+            place += 1
+            if place > behind:  # longer than any real one
+                _read_record(body, start, 0, 0, None)
+            length, place = _read_varint(body, place)
+            if length >= 0:
+                if keys:
+                    found_keys.add(body[place : place + (length if length < size else size)])
+                place += length
+            length, place = _read_varint(body, place)
+            if length >= 0:
+                if values:
+                    found_values.add(body[place : place + (length if length < size else size)])
+                place += length
             if place >= end or body[place] or place + 1 != end:  # headers, or something is wrong: the long way
                 place = _read_record(body, start, 0, 0, None)[1]
             else:
                 place = end
-            if len(found[0]) > limit or len(found[1]) > limit:
-                return found
+            if len(found_keys) > limit or len(found_values) > limit:
+                return found_keys, found_values
     except (ValueError, IndexError) as error:
         raise KafkaError(ErrorCode.corrupt_message, f"a record does not parse: {error}") from error
-    if place != len(body):
-        raise KafkaError(ErrorCode.corrupt_message, f"{len(body) - place} bytes follow the last record of a batch")
-    return found
+    if place != end_of_body:
+        raise KafkaError(ErrorCode.corrupt_message, f"{end_of_body - place} bytes follow the last record of a batch")
+    return found_keys, found_values
 
 
 def _read_record(
