@@ -32,6 +32,7 @@ from caudal.broker.log.store import LogStore, take_lock
 from caudal.broker.metrics import Metrics
 from caudal.broker.partition import Partition
 from caudal.broker.router import APIS
+from caudal.broker.schemas.check import SchemaCheck
 from caudal.broker.server import Server
 from caudal.broker.wire import messages
 
@@ -56,6 +57,7 @@ class Broker:
         self.waiting_fetches: set[PendingFetch] = set()
         self.metadata = EmbeddedMetadata(self.folder, config)
         self.producer_ids = ProducerIds(self.metadata.next_producer_id_block)
+        self.schemas = SchemaCheck(config["confluent.schema.registry.url"])
         self.groups = GroupCoordinator(self)
         self.transactions = TransactionCoordinator(self)
         self.store: LogStore | None = None
@@ -163,6 +165,7 @@ class Broker:
         await self.groups.close()
         await self.transactions.close()
         await self.server.close()
+        await self.schemas.close()
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -209,7 +212,7 @@ class Broker:
                 log_ = None
             if log_ is None:
                 log_ = self.logs.create(topic.name, info.index, topic.topic_id, config)
-            partitions.append(Partition(topic.name, info.index, topic.topic_id, log_, info.leader_epoch))
+            partitions.append(Partition(topic.name, info.index, topic.topic_id, log_, info.leader_epoch, self.schemas))
 
     async def _make_logs(self, topic: TopicInfo) -> None:
         """Makes the logs of a topic that is about to be announced, in a thread: each costs several writes."""

@@ -2,8 +2,8 @@
 
 Everything here runs on the event loop and is synchronous: an append is validated, stamped, written and visible before
 the next request is looked at, so no lock exists. The order of checks in `append` is the contract with producers:
-size, checksum, shape, keys of compacted topics, timestamps, the producer's epoch and sequence; only then is anything
-written. The log below (`log/`) knows files and offsets, not rules.
+size, checksum, shape, the producer's epoch and sequence, keys of compacted topics, schema ids where the topic asks for
+them, timestamps; only then is anything written. The log below (`log/`) knows files and offsets, not rules.
 
 One replica for now: the high watermark follows the log's end.
 """
@@ -20,6 +20,8 @@ from uuid import UUID
 from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.log.config import LogConfig
 from caudal.broker.log.log import Log
+from caudal.broker.schemas.check import SchemaCheck
+from caudal.broker.schemas.subjects import SubjectRule
 from caudal.broker.wire import codecs
 from caudal.broker.wire.batch import (
     HEADER_SIZE,
@@ -76,12 +78,22 @@ class Partition:
         "leader_epoch",
         "log",
         "messages_in",
+        "schema_rules",
+        "schemas",
         "topic",
         "topic_id",
         "waiters",
     )
 
-    def __init__(self, topic: str, index: int, topic_id: UUID, log: Log, leader_epoch: int = 0) -> None:
+    def __init__(
+        self,
+        topic: str,
+        index: int,
+        topic_id: UUID,
+        log: Log,
+        leader_epoch: int = 0,
+        schemas: SchemaCheck | None = None,
+    ) -> None:
         self.topic = topic
         self.index = index
         self.topic_id = topic_id
@@ -90,6 +102,8 @@ class Partition:
         self.high_watermark = log.log_end_offset
         self.waiters: set[Waiter] = set()
         self.bytes_in = self.bytes_out = self.messages_in = 0
+        self.schemas = schemas
+        self.schema_rules: list[SubjectRule] = []
         self._config: LogConfig | None = None
         self._plain = False
 
@@ -113,6 +127,7 @@ class Partition:
 
     def append(self, data: memoryview, *, require_zero: bool = False) -> Appended:
         """Validates one producer's batch, stamps it in place and writes it; raises KafkaError and leaves the log as is.
+        SchemasUnknown likewise: the registry has to be asked first, then the batch may be appended again.
 
         `require_zero`: a producer that this partition does not know has to begin at sequence 0 (transaction version 2).
         """
@@ -148,10 +163,12 @@ class Partition:
                 return Appended(duplicate.base_offset, duplicate.last_offset, -1, log.log_start_offset)
         if config is not self._config:
             self._config = config
+            self.schema_rules = _schema_rules(self.topic, config)
             self._plain = (
                 config.message_timestamp_type == "CreateTime"
                 and config.compression_type == "producer"
                 and "compact" not in config.cleanup_policy
+                and not self.schema_rules
             )
         append_time = -1
         if not self._plain:
@@ -233,11 +250,15 @@ class Partition:
         raise KafkaError(ErrorCode.corrupt_message, "the length of a record batch does not match its bytes")
 
     def _convert(self, data: memoryview, header: BatchHeader, config: LogConfig) -> tuple[memoryview, BatchHeader, int]:
-        """The slow road of topics that check keys, stamp the time of arrival or choose the codec."""
+        """The slow road of topics that check keys or schemas, stamp the time of arrival or choose the codec."""
         target = header.codec if config.compression_type == "producer" else _codec_number(config.compression_type)
         compacted = "compact" in config.cleanup_policy
         if compacted and not header.is_control and not all_have_keys(data, 0, header):
             raise KafkaError(ErrorCode.invalid_record, f"records of the compacted topic {self.topic} need a key")
+        if self.schema_rules:
+            checker = self.schemas or SchemaCheck()
+            new = header.producer_id >= 0 and self.log.producers.get(header.producer_id) is None
+            checker.check((self.topic, self.index), data, header, self.schema_rules, new)
         append_time = int(time() * 1000) if config.message_timestamp_type == "LogAppendTime" else -1
         if target != header.codec:
             batch = build_batch(
@@ -278,6 +299,11 @@ class Partition:
                 if header.last_offset >= offset:
                     yield header, list(records(data, position, header))
                     offset = header.last_offset + 1
+
+
+def _schema_rules(topic: str, config: LogConfig) -> list[SubjectRule]:
+    chosen = (("key", config.key_subject_strategy), ("value", config.value_subject_strategy))
+    return [SubjectRule(strategy, topic, field) for field, strategy in chosen if strategy is not None]
 
 
 def _codec_number(name: str) -> int:

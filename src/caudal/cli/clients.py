@@ -215,7 +215,8 @@ def explain(error: KafkaError, bootstrap: str) -> str:
         Code.GROUP_AUTHORIZATION_FAILED: f"you may not do this with the group; {_ACCESS}",
         Code.CLUSTER_AUTHORIZATION_FAILED: f"you may not do this on the cluster; {_ACCESS}",
         Code._AUTHENTICATION: "the broker refused the credentials; check sasl.username and sasl.password (-X)",
-        Code.INVALID_RECORD: "the topic refuses the record (a compacted topic needs a key: give one with -k or -K)",
+        Code.INVALID_RECORD: "the topic refuses the record (a compacted topic needs a key: -k or -K; one with "
+        "confluent.value.schema.validation needs a registered schema: --value avro, for one)",
         Code.MSG_SIZE_TOO_LARGE: "the record is larger than the topic's max.message.bytes",
     }
     return known.get(code) or _sentence(error.str())

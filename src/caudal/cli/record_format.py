@@ -14,6 +14,7 @@ import orjson
 
 from caudal.broker.decode import DECODED_TOPICS, decode_record
 from caudal.cli.errors import UsageError
+from caudal.cli.schemas import Decoder, json_bytes
 
 NULL_TEXT = b"NULL"
 # confluent-kafka's numbers for the type of a timestamp.
@@ -88,8 +89,9 @@ def plain_writer(key_delimiter: bytes | None, delimiter: bytes, show_offset: boo
     return write
 
 
-def json_writer(decode: bool) -> Writer:
-    """One JSON object per line with kcat's field names. Bytes that are not UTF-8 come in a second field, in base64."""
+def json_writer(decode: bool, schemas: Decoder | None = None) -> Writer:
+    """One JSON object per line with kcat's field names. Bytes that are not UTF-8 come in a second field, in base64;
+    a value with a schema is JSON itself, with the schema's id beside it."""
 
     def write(row: Row) -> bytes:
         entry: dict[str, Any] = {"topic": row.topic, "partition": row.partition, "offset": row.offset}
@@ -103,13 +105,38 @@ def json_writer(decode: bool) -> Writer:
             if "reason" in decoded:
                 entry["reason"] = decoded["reason"]
         else:
-            for name, data in (("key", row.key), ("payload", row.value)):
+            for name, part, data in (("key", "key", row.key), ("payload", "value", row.value)):
+                found = schemas.decoded(part, data, place_of(row)) if schemas is not None else None
+                if found is not None:
+                    entry[f"{part}_schema_id"], entry[name] = found
+                    continue
                 entry[name] = _text(data)
                 if data is not None and not _is_utf8(data):
                     entry[f"{name}_base64"] = base64.b64encode(data).decode()
-        return _json(entry) + b"\n"
+        return json_bytes(entry) + b"\n"
 
     return write
+
+
+def with_schemas(write_row: Writer, schemas: Decoder) -> Writer:
+    """`write_row` with keys and values that have schemas as JSON."""
+
+    def write(row: Row) -> bytes:
+        if row.topic in DECODED_TOPICS:
+            return write_row(row)
+        key = schemas.decoded("key", row.key, place_of(row))
+        value = schemas.decoded("value", row.value, place_of(row))
+        if key is not None:
+            row = row._replace(key=json_bytes(key[1]))
+        if value is not None:
+            row = row._replace(value=json_bytes(value[1]))
+        return write_row(row)
+
+    return write
+
+
+def place_of(row: Row) -> str:
+    return f"offset {row.offset} of {row.topic} [{row.partition}]"
 
 
 def decoded_line(plain: Writer) -> Writer:

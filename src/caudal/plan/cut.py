@@ -12,16 +12,18 @@ import dataclasses
 from caudal.plan import internal_topics
 from caudal.plan.errors import PlanError
 from caudal.plan.graph import Graph
+from caudal.plan.serdes import bound_node, bound_store
 from caudal.plan.topology import Node, ProcessorNode, SinkNode, SourceNode, StoreSpec, SubTopology, Topology
 
 
 def finish(graph: Graph, optimize: bool = False) -> Topology:
     """The topology of everything that was said. With `optimize`, a table's topic serves as its changelog."""
-    nodes = [draft.finish() for draft in graph.drafts.values()]
+    nodes = [bound_node(draft.finish(), graph.application_id) for draft in graph.drafts.values()]
     if not any(isinstance(node, SourceNode) for node in nodes):
         raise PlanError("The topology reads no topic; begin with builder.stream() or builder.table().")
     _check_stores(graph, nodes)
     stores = {name: _with_source_topic(graph, spec) if optimize else spec for name, spec in graph.stores.items()}
+    stores = {name: bound_store(spec, graph.application_id) for name, spec in stores.items()}
     topology = Topology(graph.application_id, nodes, stores)
     _cut(topology)
     topics_of = {node.name: node.topics for node in nodes if isinstance(node, SourceNode)}

@@ -18,12 +18,13 @@ from typing import Any
 
 from caudal.plan.topology import ProcessorNode, SinkNode, SourceNode, SubTopology, Topology
 from caudal.runtime.context import TaskContext
-from caudal.runtime.errors import Handlers, OnError, RecordError, StreamsError, dead_letter_headers
+from caudal.runtime.errors import Handlers, Interrupted, OnError, RecordError, StreamsError, dead_letter_headers
 from caudal.runtime.operators.operator import Operator, Process, TaskParts, failing_node, fan_out, operator_for
 from caudal.runtime.operators.sink import Emit, Sink
 from caudal.runtime.punctuation import Schedule
 from caudal.runtime.record import Headers, Record, RecordContext
 from caudal.runtime.stores.static import static_tables
+from caudal.serde import SchemasUnavailable
 
 __all__ = ["Emit", "Task"]
 
@@ -204,6 +205,8 @@ class Task:
             source.forward(Record(typed_key, typed_value, timestamp, headers))
         except RecordError:
             raise
+        except SchemasUnavailable as error:
+            raise Interrupted(error) from error
         except Exception as error:
             raise RecordError(
                 f"Processing in {failing_node(error) or source.name}", context.snapshot(), error
@@ -273,6 +276,8 @@ class Task:
 
     def handle_failure(self, choice: OnError, count_as: str, what: str, error: Exception) -> None:
         """Does with the record at hand what `choice` says; also for failures that only the host sees."""
+        if isinstance(error, SchemasUnavailable):
+            raise Interrupted(error) from error  # it says nothing about the record
         context = self._context.snapshot()
         if choice is OnError.FAIL:
             raise RecordError(what, context, error) from error

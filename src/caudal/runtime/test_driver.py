@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from caudal.plan.columns import refuse_columns
 from caudal.plan.durations import Duration, milliseconds
+from caudal.plan.serdes import with_registry_of
 from caudal.plan.topology import SinkNode, SourceNode, SubTopology, Topology
-from caudal.runtime.errors import Handlers, StreamsError
+from caudal.runtime.errors import Handlers, Interrupted, StreamsError
 from caudal.runtime.record import Headers, Record
 from caudal.runtime.stores import TaskState
 from caudal.runtime.task import Task
@@ -50,8 +51,12 @@ class TopologyTestDriver:
         *,
         start_time: int | datetime | None = None,
         handlers: Handlers | None = None,
+        registry: str | None = None,
     ) -> None:
+        """`registry`: of serdes that were not given one, such as mock://name, which is inside this process."""
         self.topology: Topology = topology if isinstance(topology, Topology) else topology.build()
+        if registry is not None:
+            self.topology = with_registry_of(self.topology, registry)
         refuse_columns(self.topology)
         self._now = _epoch_milliseconds(start_time)
         self._outputs: dict[str, deque[_Message]] = {}
@@ -148,6 +153,8 @@ class TopologyTestDriver:
                 self._offsets[topic] += 1
                 for task in self._readers[topic]:
                     task.process(topic, offset, message.timestamp, message.key, message.value, message.headers)
+        except Interrupted as interrupted:
+            raise interrupted.cause from None  # a host would try again
         finally:
             pending.clear()  # a record that failed stops the rest of its own step, not the next one
 

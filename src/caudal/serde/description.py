@@ -3,6 +3,7 @@ class is described by its name, for reading."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from caudal.serde.change import ChangeSerde
@@ -39,6 +40,25 @@ _KNOWN: dict[str, type[BuiltInSerde]] = {
     )
 }
 
+# Loaded when they are used: they need what only the extra [registry] brings.
+WITH_REGISTRY = {
+    "Avro": "caudal.serde.avro",
+    "JsonSchema": "caudal.serde.json_schema",
+    "Protobuf": "caudal.serde.protobuf",
+}
+
+
+def registry_serde(name: str) -> type[BuiltInSerde]:
+    try:
+        kind: type[BuiltInSerde] = getattr(import_module(WITH_REGISTRY[name]), name)
+    except ModuleNotFoundError as error:
+        raise SerdeError(f"{name} needs the package '{error.name}': pip install 'caudal[registry]'.") from None
+    return kind
+
+
+def _known(name: str) -> type[BuiltInSerde] | None:
+    return registry_serde(name) if name in WITH_REGISTRY else _KNOWN.get(name)
+
 
 def describe_serde(serde: Serde) -> dict[str, Any]:
     """A serde as JSON-ready data.
@@ -47,12 +67,12 @@ def describe_serde(serde: Serde) -> dict[str, Any]:
     {'type': 'TimeWindowed', 'key': {'type': 'String', 'encoding': 'utf-8'}, 'window_size': 60000}
     """
     kind: type[object] = type(serde)
-    if _KNOWN.get(kind.__name__) is not kind:
+    known = WITH_REGISTRY.get(kind.__name__) == kind.__module__ or _KNOWN.get(kind.__name__) is kind
+    if not known or not isinstance(serde, BuiltInSerde):
         return {"type": f"{kind.__module__}.{kind.__qualname__}", "custom": True}
     description: dict[str, Any] = {"type": kind.__name__}
-    for name in _KNOWN[kind.__name__].settings:
-        setting = getattr(serde, name)
-        plain = setting is None or isinstance(setting, (str, int, float, bool))
+    for name, setting in serde.described().items():
+        plain = setting is None or isinstance(setting, (str, int, float, bool, list))
         description[name] = setting if plain else describe_serde(setting)
     return description
 
@@ -63,9 +83,12 @@ def serde_from(description: dict[str, Any]) -> Serde:
     >>> serde_from({"type": "Json", "sort_keys": False})
     Json()
     """
-    kind = _KNOWN.get(description.get("type", ""))
+    kind = _known(description.get("type", ""))
     if kind is None:
-        raise SerdeError(f"There is no serde '{description.get('type')}'; there are: {', '.join(sorted(_KNOWN))}.")
+        known = ", ".join(sorted([*_KNOWN, *WITH_REGISTRY]))
+        raise SerdeError(f"There is no serde '{description.get('type')}'; there are: {known}.")
+    if description.get("custom"):
+        raise SerdeError(f"A {kind.__name__} with a class of the user cannot be made from its description.")
     settings = {
         name: serde_from(value) if isinstance(value, dict) else value
         for name, value in description.items()

@@ -3,11 +3,16 @@ the two methods is a serde as well."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, Self
 
 
 class SerdeError(ValueError):
     """One sentence: which serde could not read or write what, and why."""
+
+
+class SchemasUnavailable(SerdeError):
+    """The schema registry is away: nothing is wrong with the record, so nobody may skip it for this."""
 
 
 class Serde(Protocol):
@@ -27,6 +32,16 @@ class BuiltInSerde:
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.settings)
+
+    def described(self) -> dict[str, Any]:
+        """The settings for a plan: no secrets."""
+        return {name: getattr(self, name) for name in self.settings}
+
+    def remade(self, change: Callable[[Any], Any]) -> Self:
+        """This serde with the serdes inside of it changed."""
+        settings = {name: getattr(self, name) for name in self.settings}
+        changed = {name: change(value) if hasattr(value, "deserialize") else value for name, value in settings.items()}
+        return self if all(changed[name] is settings[name] for name in settings) else type(self)(**changed)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other._values() == self._values()
@@ -50,3 +65,22 @@ def cannot_read(serde: object, data: bytes, cause: object) -> SerdeError:
     if len(data) > 40:
         shown += f"... ({len(data)} bytes)"
     return SerdeError(f"{serde!r} cannot read {shown}: {cause}.")
+
+
+def bound(serde: Serde, topic: str, is_key: bool) -> Serde:
+    """The serde as it is used for keys or values of this topic. Those that care have `for_topic(topic, is_key)`; in
+    others, such as windowed keys, the serdes inside are bound."""
+    for_topic = getattr(serde, "for_topic", None)
+    if for_topic is not None:
+        made: Serde = for_topic(topic, is_key)
+        return made
+    return serde.remade(lambda inner: bound(inner, topic, is_key)) if isinstance(serde, BuiltInSerde) else serde
+
+
+def with_registry(serde: Serde, registry: str) -> Serde:
+    """The serde with the registry's address, where it needs one and was not given its own (`for_registry`)."""
+    for_registry = getattr(serde, "for_registry", None)
+    if for_registry is not None:
+        made: Serde = for_registry(registry)
+        return made
+    return serde.remade(lambda inner: with_registry(inner, registry)) if isinstance(serde, BuiltInSerde) else serde

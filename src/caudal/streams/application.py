@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from caudal.plan.serdes import with_registry_of
 from caudal.plan.topology import Topology
 from caudal.runtime.errors import Handlers, OnError, StreamsError
 
@@ -49,6 +50,7 @@ class Application:
         builder: StreamsBuilder | Topology,
         *,
         bootstrap: str = "localhost:9092",
+        registry: str | None = None,
         mode: str = "micro-batch",
         guarantee: str = "exactly_once",
         lane: str = "auto",
@@ -74,6 +76,7 @@ class Application:
         host: SparkHost | None = None,
     ) -> None:
         """`on_…` take "fail", "skip" or "dead letter"; `client` takes librdkafka properties such as security.protocol.
+        `registry` is the address for serdes that were not given one (CAUDAL_REGISTRY, or http://localhost:8081).
         `spark_config` takes Spark's own; `py_files` are modules and archives to send to the workers.
 
         `commit_interval` (ms) is how often real-time mode commits (100), and what splits a long micro-batch (5000).
@@ -82,6 +85,7 @@ class Application:
         `lane` is "auto", "task" or "native" (docs/native-lane.md); `app.lane` says which one it got, and why.
         `host` puts the application on a host that runs others already; master and threads are the host's then.
         """
+        from caudal.registry.client import configured_registry
         from caudal.runtime.spark.deadline import Deadline
         from caudal.runtime.spark.host import SparkHost
         from caudal.runtime.spark.hosted_application import HostedApplication
@@ -107,6 +111,7 @@ class Application:
         )
         settings = Settings(
             bootstrap=bootstrap,
+            registry=registry,
             guarantee=_choice(Guarantee, guarantee, "guarantee"),
             mode=chosen,
             state_dir=state_dir or default_state_dir(),
@@ -121,6 +126,8 @@ class Application:
             deadline=Deadline.parse(deadline, late_topic) if deadline is not None else None,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
+        # Workers may have another environment: the address goes with the plan.
+        topology = with_registry_of(topology, registry or configured_registry())
         self._spark: dict[str, Any] = {
             "master": master,
             "threads": threads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,17 +10,20 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from caudal.cli.ports import is_listening
+from caudal.testing import embedded_broker
 
 from .conftest import Caudal
 
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(data), "--kafka-port", "0", *arguments]
+    command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(data), "--kafka-port", "0"]
+    command += ["--registry-port", "0", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -56,12 +60,54 @@ def test_it_shows_where_everything_listens_and_stops_on_a_signal(tmp_path: Path,
     assert (tmp_path / "broker").is_dir()
 
 
+def test_the_registry_is_part_of_it(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    said = table(process)
+    match = re.search(r"Schema Registry\s+│ (http://\S+)", said)
+    assert match, said
+    with urllib.request.urlopen(match[1] + "/schemas/types") as answer:
+        assert json.load(answer) == ["AVRO", "JSON", "PROTOBUF"]
+    process.terminate()
+    process.communicate(timeout=20)
+
+
+def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
+    with embedded_broker() as broker:
+        process = start(tmp_path, "--bootstrap", broker.bootstrap)
+        said = table(process)
+        process.terminate()
+        process.communicate(timeout=20)
+    assert "Kafka broker" not in said
+    assert "Schema Registry" in said
+    assert f"the broker is the one at {broker.bootstrap}" in said
+
+
+def test_a_bootstrap_without_a_broker_is_said(caudal: Caudal, tmp_path: Path) -> None:
+    outcome = caudal("up", "--data", str(tmp_path), "--registry-port", "0", "--bootstrap", "127.0.0.1:1")
+    assert outcome.code == 1
+    assert "no broker at 127.0.0.1:1" in outcome.err
+
+
+def test_without_the_extra_the_rest_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from caudal.cli.commands import up
+
+    started: list[tuple[list[str], list[str]]] = []
+    monkeypatch.setattr(up, "registry_is_installed", lambda: False)
+    monkeypatch.setattr(
+        up, "supervise", lambda services, notes, data: started.append(([item.name for item in services], notes))
+    )
+    up.up(data=tmp_path, kafka_port=0, registry_port=0)
+    ((names, notes),) = started
+    assert names == ["Kafka broker"]
+    assert any("pip install 'caudal[registry]'" in note for note in notes)
+
+
 def test_parts_that_come_later_are_said_to_have_no_effect(tmp_path: Path) -> None:
-    process = start(tmp_path, "--registry-port", "18081", "--demo", "--master", "local[2]")
+    process = start(tmp_path, "--connect-port", "18083", "--demo", "--master", "local[2]")
     out = table(process)
     process.terminate()
     process.communicate(timeout=20)
-    for flag in ("--registry-port", "--demo", "--master"):
+    for flag in ("--connect-port", "--demo", "--master"):
         assert f"{flag} has no effect" in out
 
 
@@ -81,22 +127,25 @@ def test_a_server_that_dies_ends_it_all(tmp_path: Path) -> None:
 
     process = start(tmp_path)
     table(process)
-    (child,) = psutil.Process(process.pid).children()
-    os.kill(child.pid, signal.SIGKILL)
+    broker, registry = sorted(psutil.Process(process.pid).children(), key=lambda child: "registry" in child.cmdline())
+    os.kill(registry.pid, signal.SIGKILL)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 1
-    assert "Kafka broker ended by itself" in err
+    assert "Schema Registry ended by itself" in err
+    assert not broker.is_running()
 
 
-def test_a_taken_port_is_said_with_its_own_flag(caudal: Caudal, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port"])
+def test_a_taken_port_is_said_with_its_own_flag(caudal: Caudal, tmp_path: Path, flag: str) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        outcome = caudal("up", "--data", str(tmp_path), "--kafka-port", str(port))
+        ports = {"--kafka-port": "0", "--registry-port": "0", flag: str(port)}
+        outcome = caudal("up", "--data", str(tmp_path), *(word for pair in ports.items() for word in pair))
     assert outcome.code == 1
     assert f"(pid {os.getpid()})" in outcome.err
-    assert "--kafka-port" in outcome.err
+    assert flag in outcome.err
 
 
 def test_a_wrong_property_is_said_by_the_broker_itself(tmp_path: Path) -> None:

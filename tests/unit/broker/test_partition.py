@@ -16,6 +16,8 @@ from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.log.config import LogConfig
 from caudal.broker.log.log import Log
 from caudal.broker.partition import Partition
+from caudal.broker.schemas.check import SchemaCheck, SchemasUnknown
+from caudal.broker.schemas.subjects import TOPIC_NAME, SubjectRule
 from caudal.broker.wire import codecs
 from caudal.broker.wire.batch import Record, build_batch, iter_batches, read_header, records, seal
 
@@ -58,6 +60,23 @@ def test_offsets_and_the_leader_epoch_are_stamped_without_touching_the_checksum(
     assert [(header.base_offset, header.leader_epoch) for _, header in iter_batches(data)] == [(0, 4), (2, 4)]
     assert [record.value for record in stored(partition)] == [b"a", b"b", b"c"]
     assert partition.high_watermark == partition.last_stable_offset == 3
+
+
+def test_schemas_that_are_not_known_yet_leave_nothing_behind(tmp_path: Path) -> None:
+    """The registry has to be asked first; a retry of what is written already needs no registry."""
+    log = Log.open(tmp_path, "letters", 0, LogConfig())
+    partition = Partition("letters", 0, UUID(int=1), log, 0, SchemaCheck(["http://registry"]))
+    sent = batch(b"\0\0\0\0\1 text", producer_id=5, producer_epoch=0, base_sequence=0)
+    written = partition.append(memoryview(bytearray(sent)))
+    configure(partition, value_subject_strategy=TOPIC_NAME)
+    assert partition.append(memoryview(bytearray(sent))) == written, "a duplicate"
+    with pytest.raises(SchemasUnknown) as caught:
+        partition.append(memoryview(batch(b"\0\0\0\0\2 text")))
+    assert caught.value.questions == {(2, SubjectRule(TOPIC_NAME, "letters", "value"))}
+    assert refused(partition, batch(b"text")) is ErrorCode.invalid_record
+    partition.append(memoryview(batch(None)))
+    assert [record.value for record in stored(partition)] == [b"\0\0\0\0\1 text", None]
+    log.close()
 
 
 def test_a_batch_over_max_message_bytes_is_too_large(partition: Partition) -> None:

@@ -4,6 +4,10 @@ Idempotent and plain batches are appended at once, on the event loop. A transact
 transaction coordinator (KIP-890): versions before 12 must have added the partition, later ones add it by producing. The
 check is made again in the same step as the append, so that no end of the transaction can slip in between.
 
+A topic that checks schemas may have to ask the registry first (`SchemasUnknown`). Then what can be appended is, and the
+rest is tried again after the look-up, all checks included. The connection's next request waits: producers keep their
+order.
+
 Left out: formats v0 and v1 (Kafka 4.0 dropped them too), throttling.
 """
 
@@ -20,6 +24,7 @@ from caudal.broker.errors import ErrorCode, KafkaError
 from caudal.broker.log.log import Log
 from caudal.broker.partition import Appended
 from caudal.broker.router import RequestContext, handles
+from caudal.broker.schemas.check import Question, RefusedRecords, SchemasUnknown
 from caudal.broker.server import NO_RESPONSE
 from caudal.broker.wire import codecs
 from caudal.broker.wire import produce as wire
@@ -31,8 +36,19 @@ if TYPE_CHECKING:
 
 FIRST_WITH_ZSTD = 7
 _NONE = ErrorCode.none
+_PENDING = wire.PartitionResult(-1, ErrorCode.unknown_server_error)  # stands for a batch that waits; never sent
 Refused = dict[tuple[str | None, int], ErrorCode]
 Results = list[tuple[str | UUID, list[wire.PartitionResult]]]
+
+
+class _Waiting:
+    """A request some of whose batches wait for the schema registry: what is done already, and what to ask."""
+
+    def __init__(self) -> None:
+        self.done: dict[tuple[int, int], wire.PartitionResult] = {}  # by place in the request
+        self.partitions: set[tuple[str | None, int]] = set()
+        self.questions: set[Question] = set()
+        self.unsynced: list[Log] = []
 
 
 @handles(ApiKey.PRODUCE, 3, 13, raw=True)
@@ -47,26 +63,46 @@ def produce(ctx: RequestContext, buffer: bytearray, position: int, end: int) -> 
 
 
 def _append_all(
-    ctx: RequestContext, request: wire.ProduceRequest, buffer: bytearray, refused: Refused | None = None
+    ctx: RequestContext,
+    request: wire.ProduceRequest,
+    buffer: bytearray,
+    refused: Refused | None = None,
+    earlier: _Waiting | None = None,
 ) -> Any:
-    """Appends each partition's batch; `refused` holds those that the transaction coordinator did not let pass."""
+    """Appends each partition's batch; `refused` holds those that the transaction coordinator did not let pass,
+    `earlier` what was done before the schema registry was asked."""
     view = memoryview(buffer)
     results: Results = []
     failed = False
     unsynced: list[Log] = []
+    waiting: _Waiting | None = None
     for topic, partitions in request.topics:
         name = _topic_name(ctx.broker, topic)
-        answers = []
+        answers: list[wire.PartitionResult] = []
         for data in partitions:
+            if earlier is not None and (done := earlier.done.get((len(results), len(answers)))) is not None:
+                failed = failed or done.error is not _NONE
+                answers.append(done)
+                continue
             try:
                 if refused and (name, data.partition) in refused:
                     raise KafkaError(
                         refused[name, data.partition], "the transaction coordinator refused this partition"
                     )
+                if waiting is not None and (name, data.partition) in waiting.partitions:
+                    raise SchemasUnknown(set())  # a second batch for a partition does not overtake the first
                 appended = _append(ctx, name, topic, data, request, view, unsynced)
             except KafkaError as error:
                 failed = True
-                answers.append(wire.PartitionResult(data.partition, error.code, message=error.message))
+                blamed = error.record_errors if isinstance(error, RefusedRecords) else ()
+                answers.append(
+                    wire.PartitionResult(data.partition, error.code, message=error.message, record_errors=blamed)
+                )
+            except SchemasUnknown as unknown:
+                waiting = waiting or _Waiting()
+                waiting.questions |= unknown.questions
+                waiting.partitions.add((name, data.partition))
+                answers.append(_PENDING)
             else:
                 answers.append(
                     wire.PartitionResult(
@@ -74,6 +110,18 @@ def _append_all(
                     )
                 )
         results.append((topic, answers))
+    if earlier is not None:
+        unsynced = [*earlier.unsynced, *unsynced]
+    if waiting is not None:
+        waiting.done = {
+            (place, index): answer
+            for place, (_, answers) in enumerate(results)
+            for index, answer in enumerate(answers)
+            if answer is not _PENDING
+        }
+        waiting.unsynced = unsynced
+        kept = bytearray(buffer) if earlier is None else buffer  # the receive buffer goes on to the next request
+        return _append_after_look_up(ctx, request, kept, refused, waiting)
     if request.acks == 0:
         if failed:  # with acks=0 a closed connection is the only way to say that something went wrong
             ctx.connection.close()
@@ -81,6 +129,14 @@ def _append_all(
     if unsynced:
         return _answer_when_synced(ctx, unsynced, results)
     return (wire.encode(ctx.version, results),)
+
+
+async def _append_after_look_up(
+    ctx: RequestContext, request: wire.ProduceRequest, kept: bytearray, refused: Refused | None, waiting: _Waiting
+) -> Any:
+    await ctx.broker.schemas.look_up(waiting.questions)
+    answer = _append_all(ctx, request, kept, refused, waiting)
+    return await answer if asyncio.iscoroutine(answer) else answer
 
 
 async def _answer_when_synced(ctx: RequestContext, logs: list[Log], results: Results) -> Any:

@@ -122,6 +122,8 @@ class BrokerConfig:
             min_insync_replicas=values["min.insync.replicas"],
             preallocate=values["preallocate"],
             unclean_leader_election_enable=values["unclean.leader.election.enable"],
+            key_subject_strategy=_subject_strategy(values, "key"),
+            value_subject_strategy=_subject_strategy(values, "value"),
         )
 
     # Dynamic changes.
@@ -156,6 +158,12 @@ class BrokerConfig:
             self.check_topic_name(name)
             values[name] = TOPIC_DEFS[name].parse(text)
         _check_compaction_lag(values["min.compaction.lag.ms"], values["max.compaction.lag.ms"])
+        for field in ("key", "value"):
+            if _subject_strategy(values, field) and not self._values["confluent.schema.registry.url"]:
+                raise ConfigError(
+                    f"confluent.{field}.schema.validation=true needs a schema registry to ask; "
+                    "start the broker with confluent.schema.registry.url."
+                )
 
     def check_topic_name(self, name: str) -> None:
         """ConfigError unless there is a topic property of this name."""
@@ -266,6 +274,12 @@ def definition_of(name: str) -> ConfigDef:
         if definition is not None:
             return definition
     raise ConfigError(f"Unknown broker property {name}.{did_you_mean(name, BROKER_DEFS)}")
+
+
+def _subject_strategy(values: Mapping[str, Any], field: str) -> str | None:
+    if not values[f"confluent.{field}.schema.validation"]:
+        return None
+    return str(values[f"confluent.{field}.subject.name.strategy"])
 
 
 def _check_compaction_lag(low: int, high: int) -> None:

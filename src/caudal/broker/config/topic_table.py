@@ -1,5 +1,7 @@
 """The topic properties of Kafka 4.3, with Kafka's names, defaults and limits; the sentences are ours.
 
+Four more are Confluent Server's (`confluent.…`): the check that records carry a registered schema.
+
 Tiered storage does not exist here: its properties are accepted at their defaults only where they would change
 something (`remote.storage.enable=true` is refused when a topic is created or altered).
 """
@@ -20,6 +22,7 @@ from caudal.broker.config.definition import (
     one_of,
     table,
 )
+from caudal.broker.schemas.subjects import STRATEGIES, TOPIC_NAME
 
 _HOUR: Final = 3_600_000
 _MINUTE: Final = 60_000
@@ -29,6 +32,7 @@ COMPRESSION_TYPES: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "pr
 GZIP_LEVEL: Final = Limit(lambda level: level == -1 or 1 <= level <= 9, "-1 or between 1 and 9")
 LZ4_LEVEL: Final = between(1, 17)
 ZSTD_LEVEL: Final = between(-131072, 22)
+SUBJECT_STRATEGY: Final = one_of(*STRATEGIES)
 
 
 def _throttled(value: list[str]) -> bool:
@@ -83,6 +87,34 @@ TOPIC_DEFS: Final = table(
             limit=ZSTD_LEVEL,
             synonyms=(("compression.zstd.level", 1),),
             doc="Level used when this topic is stored as zstd.",
+        ),
+        ConfigDef(
+            name="confluent.key.schema.validation",
+            type=ConfigType.BOOLEAN,
+            default=False,
+            doc="Takes a record only if its key begins with the id of a schema that is registered under the topic's "
+            "subject. A null is taken.",
+        ),
+        ConfigDef(
+            name="confluent.key.subject.name.strategy",
+            type=ConfigType.STRING,
+            default=TOPIC_NAME,
+            limit=SUBJECT_STRATEGY,
+            doc="Under which subject the schema of a key must be registered, when it is checked.",
+        ),
+        ConfigDef(
+            name="confluent.value.schema.validation",
+            type=ConfigType.BOOLEAN,
+            default=False,
+            doc="Takes a record only if its value begins with the id of a schema that is registered under the topic's "
+            "subject. A null is taken.",
+        ),
+        ConfigDef(
+            name="confluent.value.subject.name.strategy",
+            type=ConfigType.STRING,
+            default=TOPIC_NAME,
+            limit=SUBJECT_STRATEGY,
+            doc="Under which subject the schema of a value must be registered, when it is checked.",
         ),
         ConfigDef(
             name="delete.retention.ms",

@@ -40,6 +40,8 @@ class LogConfig:
     min_insync_replicas: int = 1
     preallocate: bool = False
     unclean_leader_election_enable: bool = False
+    key_subject_strategy: str | None = None  # set where keys must carry a registered schema
+    value_subject_strategy: str | None = None
 
     @property
     def compact(self) -> bool:

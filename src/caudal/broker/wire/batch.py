@@ -1,7 +1,8 @@
 """Record batches, format v2: the unit that clients send, the log keeps and fetches return, byte for byte.
 
-The broker reads the 61-byte header and leaves the records closed; only validation of compacted topics, recompression,
-time look-ups, the coordinators and the cleaner open them. Formats v0 and v1 ended with Kafka 4.0 and are refused.
+The broker reads the 61-byte header and leaves the records closed; only validation of compacted topics and of schema
+ids, recompression, time look-ups, the coordinators and the cleaner open them. Formats v0 and v1 ended with Kafka 4.0
+and are refused.
 """
 
 from __future__ import annotations
@@ -191,6 +192,58 @@ def all_have_keys(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     if place != size:
         raise KafkaError(ErrorCode.corrupt_message, f"{size - place} bytes follow the last record of a batch")
     return everywhere
+
+
+def leading_bytes(
+    buffer: Buffer, position: int, header: BatchHeader, size: int, limit: int, *, keys: bool, values: bool
+) -> tuple[set[bytes], set[bytes]]:
+    """The different beginnings, `size` bytes long, of the batch's keys and of its values, where they are asked for.
+
+    Nulls have none. What does not parse raises CORRUPT_MESSAGE, as in `records`. Past `limit` different ones it stops,
+    so that a batch that opens to millions of records cannot fill the memory.
+    """
+    view = memoryview(buffer)[position + HEADER_SIZE : position + header.size]
+    body = codecs.decompress(header.codec, view) if header.codec else bytes(view)
+    found_keys, found_values = set[bytes](), set[bytes]()
+    place, end_of_body = 0, len(body)
+    try:
+        for _ in range(header.record_count):
+            start = place
+            length, place = _read_varint(body, place)
+            end = place + length
+            if length < 0 or end > end_of_body:
+                raise ValueError("a record is longer than its batch")
+            place += 1  # attributes; timestamp and offset follow
+            behind = place + 10
+            while body[place] >= 0x80:
+                place += 1
+            place += 1
+            while body[place] >= 0x80:
+                place += 1
+            place += 1
+            if place > behind:  # longer than any real one
+                _read_record(body, start, 0, 0, None)
+            length, place = _read_varint(body, place)
+            if length >= 0:
+                if keys:
+                    found_keys.add(body[place : place + (length if length < size else size)])
+                place += length
+            length, place = _read_varint(body, place)
+            if length >= 0:
+                if values:
+                    found_values.add(body[place : place + (length if length < size else size)])
+                place += length
+            if place >= end or body[place] or place + 1 != end:  # headers, or something is wrong: the long way
+                place = _read_record(body, start, 0, 0, None)[1]
+            else:
+                place = end
+            if len(found_keys) > limit or len(found_values) > limit:
+                return found_keys, found_values
+    except (ValueError, IndexError) as error:
+        raise KafkaError(ErrorCode.corrupt_message, f"a record does not parse: {error}") from error
+    if place != end_of_body:
+        raise KafkaError(ErrorCode.corrupt_message, f"{end_of_body - place} bytes follow the last record of a batch")
+    return found_keys, found_values
 
 
 def _read_record(

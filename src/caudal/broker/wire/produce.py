@@ -6,6 +6,7 @@ Pure: `parse` gives positions in the receive buffer, `encode` gives the response
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -47,6 +48,7 @@ class PartitionResult(NamedTuple):
     log_append_time: int = -1
     log_start_offset: int = -1
     message: str | None = None
+    record_errors: Sequence[tuple[int, str]] = ()  # which records of the batch are to blame, and why
 
 
 def parse(buffer: bytearray, position: int, end: int, version: int) -> ProduceRequest:
@@ -145,13 +147,18 @@ def encode(version: int, topics: list[tuple[str | UUID, list[PartitionResult]]])
         else:
             write_text(out, topic, flexible)
         write_count(out, len(results), flexible)
-        for index, error, base, append_time, start, message in results:
+        for index, error, base, append_time, start, message, record_errors in results:
             if version < 5:
                 out += _OLD_RESULT.pack(index, error, base, append_time)
                 continue
             out += _RESULT.pack(index, error, base, append_time, start)
             if version >= 8:
-                write_count(out, 0, flexible)  # single records are never refused, only their whole batch
+                write_count(out, len(record_errors), flexible)
+                for record, why in record_errors:
+                    out += _INT32.pack(record)
+                    write_text(out, why, flexible)
+                    if flexible:
+                        out.append(0)
                 write_text(out, message, flexible)
             if flexible:
                 out.append(0)

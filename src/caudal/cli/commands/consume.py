@@ -24,7 +24,10 @@ from caudal.cli.record_format import (
     plain_writer,
     row_of,
     unescape,
+    with_schemas,
 )
+from caudal.cli.registries import Registry
+from caudal.cli.schemas import AUTO, RAW, Decoder
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +70,17 @@ def consume(
     null_text: Annotated[
         bool, typer.Option("-Z", help="Print NULL for a null value or key instead of nothing.")
     ] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Do not decode internal topics.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not decode internal topics, nor by schemas.")] = False,
+    key_format: Annotated[str, typer.Option("--key", metavar="FORMAT", help="As --value, for keys.")] = AUTO,
+    value_format: Annotated[
+        str,
+        typer.Option(
+            "--value",
+            metavar="FORMAT",
+            help="auto decodes values that carry a schema's id; raw does not; avro, json-schema, protobuf must be it.",
+        ),
+    ] = AUTO,
+    registry: Registry = None,
     quiet: Annotated[bool, typer.Option("-q", help="No remarks on stderr.")] = False,
     unbuffered: Annotated[bool, typer.Option("-u", help="Flush after every record.")] = False,
     queue: Annotated[
@@ -88,7 +101,8 @@ def consume(
         raise UsageError("-p and -G exclude each other: in a group the partitions are shared out by the group")
     if len(set(topics)) != len(topics):
         raise UsageError("a topic was given twice")
-    write = _writer(as_json, template, key_delimiter, delimiter, show_offset, null_text, raw)
+    schemas = Decoder(registry, RAW if raw else key_format, RAW if raw else value_format, quiet)
+    write = _writer(as_json, template, key_delimiter, delimiter, show_offset, null_text, raw, schemas)
 
     from caudal.cli.reading import Reading
 
@@ -144,17 +158,21 @@ def _writer(
     show_offset: bool,
     null_text: bool,
     raw: bool,
+    schemas: Decoder,
 ) -> Writer:
     if as_json and template is not None:
         raise UsageError("-J and -f exclude each other")
     null = NULL_TEXT if null_text else b""
     if as_json:
-        return json_writer(decode=not raw)
+        return json_writer(decode=not raw, schemas=schemas if schemas.decodes else None)
     if template is not None:
         writer = format_writer(template, null)
-        return writer if raw else decoded_fields(writer)
+        return writer if raw else decoded_fields(with_schemas(writer, schemas) if schemas.decodes else writer)
     split = None if key_delimiter is None else unescape(key_delimiter)
     writer = plain_writer(split, unescape(delimiter), show_offset, null)
     if raw:
         return writer
+    if schemas.decodes:
+        # Without -K the key is not shown, so it need not be decoded.
+        writer = with_schemas(writer, schemas.without_keys() if split is None else schemas)
     return decoded_line(writer) if split is None else decoded_fields(writer)

@@ -31,6 +31,8 @@ from caudal.cli.clients import (
 )
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.record_format import unescape
+from caudal.cli.registries import Registry
+from caudal.cli.schemas import schema_writer
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
@@ -38,6 +40,17 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 30
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _CHUNK = 256 * 1024
+
+ValueFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--value",
+        metavar="FORMAT",
+        help="avro, json-schema or protobuf: each value is typed as JSON and written with a schema of the registry "
+        "(--value-schema, --value-schema-id, or the latest of its subject).",
+    ),
+]
+KeyFormat = Annotated[str | None, typer.Option("--key", metavar="FORMAT", help="As --value, for keys.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -68,6 +81,33 @@ def produce(
     acks: Annotated[str, typer.Option("--acks", help="all, 1 or 0.")] = "all",
     tee: Annotated[bool, typer.Option("-T", help="Copy the input to stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", help="No progress and no summary.")] = False,
+    value_format: ValueFormat = None,
+    value_schema: Annotated[
+        str | None, typer.Option("--value-schema", metavar="FILE|TEXT", help="Its schema, registered if it is new.")
+    ] = None,
+    value_schema_id: Annotated[
+        int | None, typer.Option("--value-schema-id", min=1, metavar="N", help="A registered schema.")
+    ] = None,
+    value_subject: Annotated[
+        str | None, typer.Option("--value-subject", metavar="NAME", help="Instead of TOPIC-value.")
+    ] = None,
+    value_message: Annotated[
+        str | None, typer.Option("--value-message", metavar="NAME", help="Protobuf: not the first message.")
+    ] = None,
+    key_format: KeyFormat = None,
+    key_schema: Annotated[
+        str | None, typer.Option("--key-schema", metavar="FILE|TEXT", help="As --value-schema.")
+    ] = None,
+    key_schema_id: Annotated[
+        int | None, typer.Option("--key-schema-id", min=1, metavar="N", help="A registered schema.")
+    ] = None,
+    key_subject: Annotated[
+        str | None, typer.Option("--key-subject", metavar="NAME", help="Instead of TOPIC-key.")
+    ] = None,
+    key_message: Annotated[
+        str | None, typer.Option("--key-message", metavar="NAME", help="Protobuf: not the first message.")
+    ] = None,
+    registry: Registry = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
 ) -> None:
@@ -81,6 +121,10 @@ def produce(
     end, split = unescape(delimiter), unescape(key_delimiter) if key_delimiter is not None else None
     if not end or split == b"":
         raise UsageError("a delimiter cannot be empty")
+    write_key = schema_writer(topic, "key", key_format, key_schema, key_schema_id, key_subject, key_message, registry)
+    write_value = schema_writer(
+        topic, "value", value_format, value_schema, value_schema_id, value_subject, value_message, registry
+    )
     fixed_headers = list(key_values(headers, "-H").items()) if headers else None
     defaults: dict[str, Any] = {
         "compression.type": codec,
@@ -105,7 +149,12 @@ def produce(
         for record in _records(files or [], lines, end, config):
             if tee:
                 sys.stdout.buffer.write(record + end)
-            sender.send(*_key_and_value(record, split, fixed_key, empty_is_null))
+            record_key, record_value = _key_and_value(record, split, fixed_key, empty_is_null)
+            if write_key is not None and record_key is not None:
+                record_key = write_key(record_key, sender.sent + 1)
+            if write_value is not None and record_value is not None:
+                record_value = write_value(record_value, sender.sent + 1)
+            sender.send(record_key, record_value)
             if count is not None and sender.sent >= count:
                 break
         sender.finish()

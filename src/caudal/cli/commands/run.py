@@ -19,6 +19,7 @@ import typer
 
 from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, check_reachable, key_values
 from caudal.cli.errors import CliError, UsageError
+from caudal.cli.registries import Registry
 
 if TYPE_CHECKING:
     from caudal.plan.topology import Topology
@@ -97,6 +98,7 @@ def register(app: typer.Typer) -> None:
 def run(
     file: Annotated[Path, typer.Argument(metavar="APP.PY")],
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    registry: Registry = None,
     master: Master = None,
     py_files: PyFiles = None,
     spark_conf: SparkConf = None,

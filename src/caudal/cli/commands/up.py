@@ -1,6 +1,6 @@
 """`caudal up`: every server of the platform in one process tree.
 
-For now that is the broker; the others join here as they are built.
+For now that is the broker and the Schema Registry; the others join here as they are built.
 
 Each server is a child process of its own command, started with a pipe to say that it is ready and a stdin that ends
 when this process does: whatever happens to the parent, kill -9 included, no child stays behind. A server that dies
@@ -22,16 +22,20 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from caudal.cli.broker_process import DEFAULT_HOST, DEFAULT_PORT, STOP_SECONDS
+from caudal.cli.clients import check_reachable
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.ports import is_taken, taken_message
+from caudal.cli.registry_process import DEFAULT_PORT as DEFAULT_REGISTRY_PORT
+from caudal.cli.registry_process import EXTRA as REGISTRY_EXTRA
+from caudal.cli.registry_process import is_installed as registry_is_installed
 
 READY_SECONDS = 120.0
 DEFAULT_DATA = Path("caudal-data")
+BROKER_ADDRESS = "{broker}"
 
 # The servers that are promised but not built: their flags are accepted so that scripts can be written today, and said
 # to have no effect.
 LATER = {
-    "registry_port": "the Schema Registry",
     "connect_port": "Connect",
     "ksql_port": "KSQL",
     "ui_port": "the control center",
@@ -49,8 +53,9 @@ def up(
         int, typer.Option("--kafka-port", min=0, max=65535, help="Port of the broker.")
     ] = DEFAULT_PORT,
     registry_port: Annotated[
-        int | None, typer.Option("--registry-port", min=1, max=65535, help="(comes later) Port of the Schema Registry.")
-    ] = None,
+        int,
+        typer.Option("--registry-port", min=0, max=65535, help="Port of the Schema Registry; 0 takes a free one."),
+    ] = DEFAULT_REGISTRY_PORT,
     connect_port: Annotated[
         int | None, typer.Option("--connect-port", min=1, max=65535, help="(comes later) Port of Connect.")
     ] = None,
@@ -65,7 +70,7 @@ def up(
         typer.Option("--metrics-port", min=0, max=65535, help="Port of the broker's /metrics (9404, or a free one)."),
     ] = None,
     bootstrap: Annotated[
-        str | None, typer.Option("--bootstrap", help="(comes later) Use this Kafka and start no broker.")
+        str | None, typer.Option("--bootstrap", metavar="HOST:PORT", help="Use this Kafka and start no broker.")
     ] = None,
     master: Annotated[
         str | None, typer.Option("--master", help="(comes later) The Spark master to run pipelines on.")
@@ -77,23 +82,45 @@ def up(
     ] = None,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "warning",
 ) -> None:
-    """Start the platform (for now: the broker) and print where everything listens. Ctrl-C stops it."""
+    """Start the platform (for now: broker and Schema Registry) and print where all listen. Ctrl-C stops it."""
     if secure:
         # Starting in the clear what was asked to be secure would be a lie with consequences.
         raise UsageError(
             "--secure comes with the security part, so nothing was started; leave it out for this machine only"
         )
-    if bootstrap:
-        raise UsageError(
-            f"--bootstrap {bootstrap} means no broker here, and the other servers come later: nothing to start"
-        )
-    notes = _notes(
-        {"registry_port": registry_port, "connect_port": connect_port, "ksql_port": ksql_port, "ui_port": ui_port},
-        master,
-        demo,
-    )
-    if kafka_port and is_taken(host, kafka_port):
+    notes = _notes({"connect_port": connect_port, "ksql_port": ksql_port, "ui_port": ui_port}, master, demo)
+    has_registry = registry_is_installed()
+    if not has_registry:
+        notes.append(f"there is no Schema Registry here: {REGISTRY_EXTRA}")
+    if bootstrap is None and kafka_port and is_taken(host, kafka_port):
         raise CliError(taken_message(kafka_port, "--kafka-port"))
+    if has_registry and registry_port and is_taken(host, registry_port):
+        raise CliError(taken_message(registry_port, "--registry-port"))
+    services: list[Service] = []
+    if bootstrap is None:
+        settings = [*_schema_check(host, registry_port if has_registry else 0), *(properties or ())]
+        services.append(
+            Service("Kafka broker", _broker_arguments(data, host, kafka_port, metrics_port, settings, log_level))
+        )
+    else:
+        if not has_registry:
+            raise CliError(f"with --bootstrap there is no broker to start, and {REGISTRY_EXTRA}")
+        check_reachable(bootstrap)
+        notes.append(f"the broker is the one at {bootstrap}; --kafka-port, --metrics-port and -c are the broker's own")
+    if has_registry:
+        services.append(Service("Schema Registry", _registry_arguments(host, registry_port, bootstrap, log_level)))
+    supervise(services, notes, data if bootstrap is None else None)
+
+
+def _schema_check(host: str, registry_port: int) -> list[str]:
+    """Whom the broker asks about topics that check schemas. A port that is yet to be chosen cannot be told to it."""
+    reached = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return [f"confluent.schema.registry.url=http://{reached}:{registry_port}"] if registry_port else []
+
+
+def _broker_arguments(
+    data: Path, host: str, kafka_port: int, metrics_port: int | None, properties: list[str], log_level: str
+) -> list[str]:
     arguments = [
         "broker",
         "--host",
@@ -110,9 +137,14 @@ def up(
     ]
     if metrics_port is not None:
         arguments += ["--metrics-port", str(metrics_port)]
-    for item in properties or ():
+    for item in properties:
         arguments += ["-c", item]
-    supervise([Service("Kafka broker", arguments)], notes, data)
+    return arguments
+
+
+def _registry_arguments(host: str, port: int, bootstrap: str | None, log_level: str) -> list[str]:
+    arguments = ["registry", "--host", host, "--port", str(port), "--log-level", log_level]
+    return [*arguments, "--bootstrap", bootstrap or BROKER_ADDRESS]
 
 
 def _notes(ports: dict[str, int | None], master: str | None, demo: bool) -> list[str]:
@@ -131,7 +163,10 @@ def _notes(ports: dict[str, int | None], master: str | None, demo: bool) -> list
 
 
 class Service(NamedTuple):
-    """One server: its name in the table and the `caudal` arguments that run it."""
+    """One server: its name in the table and the `caudal` arguments that run it.
+
+    BROKER_ADDRESS among them stands for the address of the first service: it may have taken a free port.
+    """
 
     name: str
     arguments: list[str]
@@ -143,14 +178,14 @@ class _Running(NamedTuple):
     facts: dict[str, Any]
 
 
-def supervise(services: list[Service], notes: list[str], data: Path) -> None:
+def supervise(services: list[Service], notes: list[str], data: Path | None) -> None:
     """Start the services in order, show the table, wait for a signal or a death, stop all in reverse order."""
     started = time.perf_counter()
     stop = _StopFlag()
     running: list[_Running] = []
     try:
         for service in services:
-            running.append(_start(service, stop))
+            running.append(_start(_addressed(service, running), stop))
             if stop.asked:
                 return
         _print_addresses(running, notes, data, time.perf_counter() - started)
@@ -165,6 +200,16 @@ def supervise(services: list[Service], notes: list[str], data: Path) -> None:
     finally:
         _stop(running)
     print("stopped")
+
+
+def _addressed(service: Service, running: list[_Running]) -> Service:
+    if BROKER_ADDRESS not in service.arguments:
+        return service
+    address = str(running[0].facts["address"])
+    # A broker that listens everywhere is asked here.
+    for everywhere in ("0.0.0.0", "[::]"):
+        address = address.replace(f"{everywhere}:", "127.0.0.1:")
+    return service._replace(arguments=[address if item == BROKER_ADDRESS else item for item in service.arguments])
 
 
 class _StopFlag:
@@ -240,13 +285,14 @@ def _stop(running: list[_Running]) -> None:
             item.process.stdin.close()
 
 
-def _print_addresses(running: list[_Running], notes: list[str], data: Path, seconds: float) -> None:
+def _print_addresses(running: list[_Running], notes: list[str], data: Path | None, seconds: float) -> None:
     rows = []
     for item in running:
         rows.append((item.service.name, str(item.facts["address"])))
         if item.facts.get("metrics"):
             rows.append(("  metrics", str(item.facts["metrics"])))
-    rows.append(("Data", str(data.resolve())))
+    if data is not None:
+        rows.append(("Data", str(data.resolve())))
     first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     print(f"Caudal is up after {seconds:.1f} s. Ctrl-C stops it.\n")
     print(f"  ┌─{'─' * first}─┬─{'─' * second}─┐")

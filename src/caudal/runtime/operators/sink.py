@@ -12,6 +12,8 @@ from caudal.plan.topology import SinkNode
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.operators.operator import Operator
 from caudal.runtime.record import Headers, Record, RecordContext
+from caudal.serde import Serde
+from caudal.serde.serde import bound
 
 Emit = Callable[[str, int | None, bytes | None, bytes | None, int, Headers], None]
 OnFailure = Callable[[str, Record, Exception], None]  # topic, the record, why it could not be serialised
@@ -28,9 +30,18 @@ class Sink(Operator):
         self.serialize_value = step.value.serialize
         self.topic = topic if isinstance(topic, str) else ""
         self.choose_topic = None if isinstance(topic, str) else topic.call
+        self.serdes, self.bound_to = (step.key, step.value), self.topic
+        self.bindings: dict[str, tuple[Serde, Serde]] = {}
         self.partitioner = step.partitioner.call if step.partitioner is not None else None
         if self.choose_topic is not None or self.partitioner is not None:
             self.process = self.process_routed  # type: ignore[method-assign]
+
+    def bind(self, topic: str) -> None:
+        """Serdes with a registry go by the topic; each is made once."""
+        if topic not in self.bindings:
+            self.bindings[topic] = bound(self.serdes[0], topic, True), bound(self.serdes[1], topic, False)
+        key, value = self.bindings[topic]
+        self.serialize_key, self.serialize_value, self.bound_to = key.serialize, value.serialize, topic
 
     def process(self, record: Record) -> None:
         key, value = record.key, record.value
@@ -57,6 +68,8 @@ class Sink(Operator):
             )
             if not isinstance(topic, str) or not topic:
                 raise StreamsError(f"The function that names the topic of {self.name} returned {topic!r}.")
+            if topic != self.bound_to:
+                self.bind(topic)
         try:
             key_bytes = None if key is None else self.serialize_key(key)
             value_bytes = None if value is None else self.serialize_value(value)

@@ -43,6 +43,7 @@ from caudal.runtime.spark.rows import ECHO, Chunk, chunks
 from caudal.runtime.spark.settings import Cargo, Guarantee, Mode, Settings, keeper_topic, transactional_id
 from caudal.runtime.spark.slots import Slot, TaskId
 from caudal.runtime.stores.engines import Fenced
+from caudal.serde import SchemasUnavailable
 
 log = logging.getLogger("caudal.streams")
 
@@ -324,9 +325,11 @@ class Lane:
 
     def _recover(self, work: _Work, error: Exception) -> None:
         """Brings the task back to its last commit; raises where the error is no passing one."""
-        if not isinstance(error, KafkaException | Fenced | RecordRefused):
+        if not isinstance(error, KafkaException | Fenced | RecordRefused | SchemasUnavailable):
             raise error
         kind = meaning(error) if isinstance(error, KafkaException) else Meaning.FENCED
+        if isinstance(error, SchemasUnavailable):
+            kind = Meaning.AGAIN
         if _is_refusal(error):
             # A producer that was refused something has lost its sequence: a new one is needed.
             kind = Meaning.FENCED

@@ -73,7 +73,7 @@ async def topics(broker: FakeBroker) -> FakeBroker:
 async def test_a_topic_in_every_version(topics: FakeBroker, version: int) -> None:
     result = await describe(topics, TOPIC, "a", version=version, documentation=True)
     configs = {config.name: config for config in result.configs}
-    assert len(configs) == 33, "internal properties are not shown"
+    assert len(configs) == 37, "internal properties are not shown"
     own, default = configs["retention.ms"], configs["cleanup.policy"]
     assert (own.value, own.config_source, own.read_only, own.is_sensitive) == ("5", 1, False, False)
     assert (default.value, default.config_source) == ("delete", 5)

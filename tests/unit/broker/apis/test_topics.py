@@ -40,7 +40,7 @@ async def test_create_in_every_version(broker: FakeBroker, version: int) -> None
     if version >= 5:
         assert (made.num_partitions, made.replication_factor) == (3, 1)
         configs = {config.name: config for config in made.configs}
-        assert len(configs) == 33
+        assert len(configs) == 37
         assert (configs["retention.ms"].value, configs["retention.ms"].config_source) == ("5", 1)
         assert (configs["segment.ms"].value, configs["segment.ms"].config_source) == ("604800000", 5)
     if version >= 7:

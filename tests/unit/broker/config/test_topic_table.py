@@ -44,11 +44,17 @@ KAFKA = {
     "segment.ms": "604800000",
     "unclean.leader.election.enable": "false",
 }
+CONFLUENT = {
+    "confluent.key.schema.validation": "false",
+    "confluent.key.subject.name.strategy": "io.confluent.kafka.serializers.subject.TopicNameStrategy",
+    "confluent.value.schema.validation": "false",
+    "confluent.value.subject.name.strategy": "io.confluent.kafka.serializers.subject.TopicNameStrategy",
+}
 
 
 def test_names_and_defaults_are_kafkas() -> None:
     ours = {name: d.format(d.default) for name, d in TOPIC_DEFS.items() if not d.internal}
-    assert ours == KAFKA
+    assert ours == KAFKA | CONFLUENT
 
 
 @pytest.mark.parametrize("definition", TOPIC_DEFS.values(), ids=lambda d: d.name)
@@ -108,6 +114,23 @@ def test_values_that_kafka_refuses(name: str, bad: str) -> None:
 )
 def test_values_that_kafka_takes(name: str, good: str) -> None:
     BrokerConfig().check_topic({name: good})
+
+
+def test_the_schema_check_needs_a_registry_and_a_strategy_that_exists() -> None:
+    with pytest.raises(ConfigError, match=r"start the broker with confluent\.schema\.registry\.url\.$"):
+        BrokerConfig().check_topic({"confluent.value.schema.validation": "true"})
+    with_registry = BrokerConfig({"confluent.schema.registry.url": "http://a:8081, https://b"})
+    with_registry.check_topic({"confluent.value.schema.validation": "true"})
+    with pytest.raises(ConfigError, match=r"Value must be one of io\.confluent"):
+        with_registry.check_topic({"confluent.value.subject.name.strategy": "TopicNameStrategy"})
+    with pytest.raises(ConfigError, match="without user names"):
+        BrokerConfig({"confluent.schema.registry.url": "http://me:secret@a"})
+    assert BrokerConfig().log_config().value_subject_strategy is None
+    checked = with_registry.log_config({"confluent.key.schema.validation": "true"})
+    assert (checked.key_subject_strategy, checked.value_subject_strategy) == (
+        "io.confluent.kafka.serializers.subject.TopicNameStrategy",
+        None,
+    )
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:

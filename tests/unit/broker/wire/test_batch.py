@@ -20,6 +20,7 @@ from caudal.broker.wire.batch import (
     build_marker,
     crc_is_valid,
     iter_batches,
+    leading_bytes,
     read_header,
     read_marker,
     records,
@@ -68,6 +69,39 @@ def test_looking_for_keys_says_what_reading_records_says(payload: list[Any], cha
     except KafkaError as error:
         found = error.code.name
     assert found == keys_or_error(batch)
+
+
+@given(payloads, st.sampled_from(range(5)), st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=3))
+def test_leading_bytes_are_those_of_the_records_read(
+    payload: list[Any], codec: int, damage: list[tuple[int, int]]
+) -> None:
+    items = [Record(delta, *fields) for delta, fields in enumerate(payload)]
+    batch = build_batch(items, codec=codec)
+    for position, byte in damage:
+        if HEADER_SIZE + position < len(batch):
+            batch[HEADER_SIZE + position] = byte
+    header = read_header(batch)
+    try:
+        found: Any = leading_bytes(batch, 0, header, 5, 100, keys=True, values=True)
+    except KafkaError as error:
+        found = error.code
+    try:
+        read = list(records(batch, 0, header))
+        expected: Any = tuple(
+            {content[:5] for content in side if content is not None}
+            for side in ([record.key for record in read], [record.value for record in read])
+        )
+    except KafkaError as error:
+        expected = error.code
+    assert found == expected
+
+
+def test_only_the_leading_bytes_that_are_asked_for_are_kept_and_not_too_many() -> None:
+    batch = build_batch([Record(i, 1, b"%05d" % i, b"%06d" % (i // 10)) for i in range(1000)])
+    header = read_header(batch)
+    assert leading_bytes(batch, 0, header, 5, 10, keys=False, values=True) == (set(), {b"%05d" % i for i in range(10)})
+    keys, values = leading_bytes(batch, 0, header, 5, 10, keys=True, values=False)
+    assert (keys, values) == ({b"%05d" % i for i in range(11)}, set())
 
 
 def test_librdkafkas_raw_snappy_and_javas_framed_snappy_are_both_read() -> None:

@@ -49,7 +49,9 @@ def test_a_produce_response_is_read_by_kio_as_it_was_written(version: int) -> No
     topic: str | UUID = TOPIC_ID if version >= 13 else "letters"
     results = [
         produce.PartitionResult(3, ErrorCode.none, 42, -1, 5),
-        produce.PartitionResult(4, ErrorCode.message_too_large, message="too large"),
+        produce.PartitionResult(
+            4, ErrorCode.message_too_large, message="too large", record_errors=[(0, "a"), (7, "b")]
+        ),
     ]
     answer = messages.decode_response(ApiKey.PRODUCE, version, produce.encode(version, [(topic, results)]))
     (entry,) = answer.responses
@@ -58,6 +60,8 @@ def test_a_produce_response_is_read_by_kio_as_it_was_written(version: int) -> No
     assert bad.error_code is ErrorCode.message_too_large
     if version >= 8:
         assert bad.error_message == "too large"
+        assert [(e.batch_index, e.batch_index_error_message) for e in bad.record_errors] == [(0, "a"), (7, "b")]
+        assert list(good.record_errors) == []
 
 
 @pytest.mark.parametrize("version", PRODUCE_VERSIONS)

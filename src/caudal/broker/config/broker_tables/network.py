@@ -16,9 +16,14 @@ from caudal.broker.config.broker_tables.rows import (
     long,
     string,
 )
-from caudal.broker.config.definition import INT_MAX, at_least, items_of, not_empty
+from caudal.broker.config.definition import INT_MAX, Limit, at_least, items_of, not_empty
+from caudal.broker.schemas.http_get import url_fault
 
 _PROTOCOLS: Final = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
+
+_REGISTRY_URLS: Final = Limit(
+    lambda urls: not any(map(url_fault, urls)), "a list of http:// or https:// addresses without user names"
+)
 
 NETWORK: Final = (
     # Who this broker is.
@@ -177,5 +182,12 @@ NETWORK: Final = (
         "producer.purgatory.purge.interval.requests", 1000, "Housekeeping interval of waiting produces.", idle=True
     ),
     integer("delete.records.purgatory.purge.interval.requests", 1, "Housekeeping interval of waits.", idle=True),
+    items(
+        "confluent.schema.registry.url",
+        [],
+        "Addresses of the schema registry, for topics whose records must carry a registered schema.",
+        _REGISTRY_URLS,
+        importance=HIGH,
+    ),
     class_name("principal.builder.class", None, "Class that names the caller.", scope=PER_BROKER, idle=True),
 )

@@ -1,0 +1,1 @@
+"""The broker-side check that a topic's records carry a registered schema (`confluent.value.schema.validation`)."""

@@ -1,0 +1,71 @@
+"""A client of the registry for a command: what is refused becomes one sentence that says what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from caudal.cli.errors import CliError, UsageError
+
+if TYPE_CHECKING:
+    from caudal.registry.client import RegistryClient, RegistryError
+
+NO_SUBJECT, NO_VERSION = 40401, 40402
+
+
+@contextmanager
+def registry_client(urls: str | None, subject: str | None = None) -> Iterator[RegistryClient]:
+    """`subject`: what the command is about, for advice on a name that does not exist."""
+    from caudal.registry.client import RegistryClient, RegistryError
+
+    try:
+        client = RegistryClient(urls)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    try:
+        with client:
+            yield client
+    except RegistryError as error:
+        raise CliError(_sentence(client, error, subject)) from None
+    except ModuleNotFoundError as error:
+        raise CliError(f"{error.name} is not installed; run: pip install 'caudal[registry]'") from None
+
+
+def _sentence(client: RegistryClient, error: RegistryError, subject: str | None) -> str:
+    from caudal.registry.client import RegistryUnreachable
+
+    if isinstance(error, RegistryUnreachable):
+        return f"{error}; start one with `caudal up` or `caudal registry`, or give its address with --registry URL"
+    if error.code == NO_SUBJECT and subject is not None:
+        return f"there is no subject '{subject}'{_similar(client, subject)}"
+    if error.code == NO_VERSION and subject is not None:
+        return f"{_one_line(error)}{_versions(client, subject)}"
+    return _one_line(error)
+
+
+def _one_line(error: RegistryError) -> str:
+    text = " ".join(error.message.split()).rstrip(".")
+    return text or f"the registry refused with status {error.status}"
+
+
+def _similar(client: RegistryClient, subject: str) -> str:
+    from caudal.registry.client import RegistryError
+
+    try:
+        known = [name for name in client.subjects() if name != subject]
+    except RegistryError:
+        known = []
+    close = difflib.get_close_matches(subject, known, n=2, cutoff=0.6)
+    close = close or [name for name in known if name in (f"{subject}-value", f"{subject}-key")]
+    return f"; did you mean {' or '.join(close)}?" if close else "; `caudal schema list` shows what exists"
+
+
+def _versions(client: RegistryClient, subject: str) -> str:
+    from caudal.registry.client import RegistryError
+
+    try:
+        return f"; {subject} has {', '.join(map(str, client.versions(subject)))}"
+    except RegistryError:
+        return ""
