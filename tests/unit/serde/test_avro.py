@@ -110,6 +110,12 @@ def test_subjects_are_named(registry: RegistryClient, naming: str, is_key: bool,
     assert registry.subjects() == [subject]
 
 
+def test_a_type_by_its_bare_name(registry: RegistryClient) -> None:
+    serde = order(schema="string")
+    assert serde.serialize("ana")[5:] == b"\x06ana"
+    assert registry.latest("orders-value").text == '"string"'
+
+
 def test_a_subject_needs_a_topic_or_a_name() -> None:
     with pytest.raises(SerdeError, match="named by topic, and the serde was not told its topic: give subject="):
         order(topic=None).serialize({"user": "ana", "amount": 1.0})
