@@ -190,6 +190,27 @@ def test_a_topic_that_cannot_keep_schemas_is_refused(
     assert "Traceback" not in text
 
 
+def test_a_schema_that_the_topic_does_not_take_is_told(start: Start) -> None:
+    instance = start()
+    large = json.dumps({"type": "enum", "name": "E", "symbols": [f"symbol_{number}" for number in range(100_000)]})
+    answer = instance.register("a", large)
+    assert (answer.status_code, answer.json()["error_code"]) == (422, 42209), answer.text
+    assert instance.register("a", schema(0)).json()["id"] == 1
+
+
+def test_a_schema_that_is_known_needs_no_writer(start: Start) -> None:
+    """Also written in another way: what is there is told by whoever is asked."""
+    first, second = start(), start()
+    first.register("a", schema(0))
+    assert second.register("a", schema(0)).json()["id"] == 1
+    first.kill()
+    assert second.register("a", json.dumps(json.loads(schema(0)), indent=2)).json()["id"] == 1
+    answer = httpx.post(
+        f"{second.url}/subjects/a/versions?normalize=true", json={"schema": schema(0)}, headers=HEADERS, timeout=30
+    )
+    assert answer.json()["id"] == 1
+
+
 def test_the_broker_may_go_and_come_back(start: Start, fresh: EmbeddedBroker) -> None:
     instance = start()
     assert instance.register("a", schema(0)).json()["id"] == 1

@@ -46,7 +46,7 @@ class Pen:
         self._producer.init_transactions(INIT_SECONDS)
 
     def append(self, records: Sequence[Encoded]) -> int:
-        """All of them or none; returns the offset of the last."""
+        """All of them or none; returns the offset of the last. Raises PenLost, WriteFailed, 42209 or 50002."""
         offsets: list[int] = []
         refused: list[KafkaError] = []
 
@@ -96,12 +96,8 @@ class Pen:
         if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
             # A commit that failed because of another holder may be the second try of one that went through.
             return WriteFailed(error.str()) if committing else PenLost(error.str())
-        if error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError._MSG_TIMED_OUT) and not committing:
-            try:
-                self._producer.abort_transaction(COMMIT_SECONDS)
-            except KafkaException as failure:
-                return WriteFailed(failure.args[0].str())
-            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                return errors.schema_too_large(max(len(value or b"") for _, value in records))
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE and not committing:
+            return errors.schema_too_large(max(len(value or b"") for _, value in records))
+        if error.code() == KafkaError._MSG_TIMED_OUT and not committing:
             return errors.timed_out("the broker did not take the record in time; nothing was written")
         return WriteFailed(error.str())
