@@ -6,7 +6,6 @@ ends what they left open. After any failure the pen must be taken anew: only the
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +14,6 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from caudal.registry import errors
 from caudal.registry.records import Encoded
-
-log = logging.getLogger("caudal.registry.writer")
 
 INIT_SECONDS = 30.0
 COMMIT_SECONDS = 10.0
@@ -68,6 +65,10 @@ class Pen:
             self._commit()
         except KafkaException as error:
             raise self._failure(error.args[0], records, committing) from None
+        except SystemError as error:
+            # A fatal error (another holder) is raised by the client in the middle of a delivery report.
+            cause = error.__cause__ or error.__context__ or error
+            raise (WriteFailed if committing else PenLost)(str(cause)) from None
         except BufferError as error:
             raise WriteFailed(str(error)) from None
         if len(offsets) != len(records):
