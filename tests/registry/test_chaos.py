@@ -67,7 +67,7 @@ class Load:
                     self.odd.append(answer.text)
 
 
-def records_of(bootstrap: str) -> list[tuple[bytes, bytes | None]]:
+def records_of(bootstrap: str, topic: str = "_schemas") -> list[tuple[bytes, bytes | None]]:
     """Everything committed that the topic holds, read without the registry."""
     consumer = Consumer(
         {
@@ -77,7 +77,7 @@ def records_of(bootstrap: str) -> list[tuple[bytes, bytes | None]]:
             "isolation.level": "read_committed",
         }
     )
-    consumer.assign([TopicPartition("_schemas", 0, OFFSET_BEGINNING)])
+    consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     found: list[tuple[bytes, bytes | None]] = []
     while True:
         message = consumer.poll(10)

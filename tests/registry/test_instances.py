@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -93,18 +94,28 @@ def test_a_killed_writer_is_followed_by_another(start: Start) -> None:
 
 
 def test_a_writer_that_was_only_asleep_cannot_write_any_more(start: Start) -> None:
-    """SIGSTOP makes the old writer look dead; when it wakes, it must not give an id that the new one has given."""
+    """SIGSTOP makes the old writer look dead. What it finds waiting when it wakes must not get ids of the new one's."""
     first, second = start(), start()
     assert first.register("a", schema(0)).json()["id"] == 1
     first.process.send_signal(signal.SIGSTOP)
-    try:
-        assert second.register("a", schema(1)).json()["id"] == 2
-    finally:
-        first.process.send_signal(signal.SIGCONT)
-    answer = first.register("a", schema(2))
-    assert (answer.status_code, answer.json().get("id")) == (200, 3), answer.text
-    assert first.get("/schemas/ids/2")["schema"] == second.get("/schemas/ids/2")["schema"]
-    assert second.get("/schemas/ids/3")["schema"] == first.get("/schemas/ids/3")["schema"]
+    with ThreadPoolExecutor(8) as threads:
+        waiting = [threads.submit(first.register, f"w{number}", schema(100 + number)) for number in range(8)]
+        try:
+            ids = {second.register("a", schema(number)).json()["id"]: schema(number) for number in range(1, 6)}
+            assert sorted(ids) == [2, 3, 4, 5, 6]
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        for number, answer in enumerate(waiting):
+            reply = answer.result().json()
+            assert reply.get("id") not in ids, "an id was given twice"
+            if "id" in reply:
+                ids[reply["id"]] = schema(100 + number)
+            else:
+                assert reply["error_code"] in (50001, 50003), reply
+    assert first.register("last", schema(7)).json()["id"] > max(ids)
+    for id_, text in ids.items():
+        for instance in (first, second):
+            assert json.loads(instance.get(f"/schemas/ids/{id_}")["schema"]) == json.loads(text)
 
 
 def test_a_restart_replays_the_topic(start: Start) -> None:
@@ -188,6 +199,27 @@ def test_a_topic_that_cannot_keep_schemas_is_refused(
     text = (tmp_path / "log").read_text()
     assert words in text
     assert "Traceback" not in text
+
+
+def test_a_schema_that_the_topic_does_not_take_is_told(start: Start) -> None:
+    instance = start()
+    large = json.dumps({"type": "enum", "name": "E", "symbols": [f"symbol_{number}" for number in range(100_000)]})
+    answer = instance.register("a", large)
+    assert (answer.status_code, answer.json()["error_code"]) == (422, 42209), answer.text
+    assert instance.register("a", schema(0)).json()["id"] == 1
+
+
+def test_a_schema_that_is_known_needs_no_writer(start: Start) -> None:
+    """Also written in another way: what is there is told by whoever is asked."""
+    first, second = start(), start()
+    first.register("a", schema(0))
+    assert second.register("a", schema(0)).json()["id"] == 1
+    first.kill()
+    assert second.register("a", json.dumps(json.loads(schema(0)), indent=2)).json()["id"] == 1
+    answer = httpx.post(
+        f"{second.url}/subjects/a/versions?normalize=true", json={"schema": schema(0)}, headers=HEADERS, timeout=30
+    )
+    assert answer.json()["id"] == 1
 
 
 def test_the_broker_may_go_and_come_back(start: Start, fresh: EmbeddedBroker) -> None:

@@ -189,7 +189,7 @@ def run(options: Options, console: Console | None = None) -> Results:
         document = {"command": command_line(options), "machine": report.machine(), "values": results.values}
         console.file.write(json.dumps(document, indent=2) + "\n")
     else:
-        print_table(results, console)
+        print_table(results.rows(), console, "Views: point queries while the changelog is written to")
         if options.quick:
             console.print("A quick run shows that everything works; its figures mean nothing.")
     if options.markdown is not None:
@@ -207,18 +207,17 @@ def cells(row: Row) -> list[str]:
     return [row.figure.title, measured, least, greatest, report.target_text(row), row.verdict]
 
 
-def print_table(results: Results, console: Console) -> None:
-    table = Table(title="Views: point queries while the changelog is written to")
+def print_table(rows: Sequence[Row], console: Console, title: str) -> None:
+    table = Table(title=title)
     for index, heading in enumerate(COLUMNS):
         table.add_column(heading, justify="left" if index in (0, 5) else "right")
-    for row in results.rows():
+    for row in rows:
         table.add_row(*cells(row))
     console.print(table)
 
 
 def markdown(results: Results, options: Options, minutes: float) -> str:
     rows = results.rows()
-    missed = [row for row in rows if row.verdict in ("not met", "failed")]
     parts = [f"Measured on {datetime.date.today():%Y-%m-%d} in {minutes:.0f} minutes by `{command_line(options)}`.", ""]
     parts += [f"- {line}" for line in report.machine()]
     parts += [
@@ -226,19 +225,26 @@ def markdown(results: Results, options: Options, minutes: float) -> str:
         "are written meanwhile, in transactions of 100 ms. Broker, writer, view and HTTP client share the cores.",
         "",
     ]
+    return "\n".join([*parts, *tables(rows)])
+
+
+def tables(rows: Sequence[Row]) -> list[str]:
+    """The figures for the page, those that miss their target first."""
+    missed = [row for row in rows if row.verdict in ("not met", "failed")]
+    parts = []
     if missed:
         parts += ["### Not met yet", "", markdown_table(COLUMNS, [cells(row) for row in missed]), ""]
     parts += ["### All figures" if missed else "Every target is met.", ""]
-    return "\n".join([*parts, markdown_table(COLUMNS, [cells(row) for row in rows])])
+    return [*parts, markdown_table(COLUMNS, [cells(row) for row in rows])]
 
 
-def write_markdown(path: Path, text: str) -> None:
+def write_markdown(path: Path, text: str, heading: str = "## Views", begin: str = BEGIN, end: str = END) -> None:
     """Replaces what stands between this bench's markers; adds them at the end when they are missing."""
     page = path.read_text() if path.exists() else report.FRAME
-    if BEGIN not in page or END not in page:
-        page = f"{page.rstrip()}\n\n## Views\n\n{BEGIN}\n{END}\n"
-    before, rest = page.split(BEGIN, 1)
-    path.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{rest.split(END, 1)[1]}")
+    if begin not in page or end not in page:
+        page = f"{page.rstrip()}\n\n{heading}\n\n{begin}\n{end}\n"
+    before, rest = page.split(begin, 1)
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{rest.split(end, 1)[1]}")
 
 
 def command_line(options: Options) -> str:

@@ -7,7 +7,6 @@ time each. `port` is the broker's.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import random
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 import orjson
 import psutil
 
+from caudal.bench.http_load import WARM_UP, drive
 from caudal.bench.workloads import (
     STALL_TIMEOUT,
     Deliveries,
@@ -32,7 +32,6 @@ APPLICATION, STORE = "bench-views", "totals"
 TOPIC = f"{APPLICATION}-{STORE}-changelog"
 COMMIT_SECONDS = 0.1
 CATCH_UP_SECONDS = 300.0
-WARM_UP = 0.1  # the share of the time that is not counted
 
 _open: dict[str, Any] = {}  # the view and its server, in the process that keeps them
 
@@ -157,78 +156,14 @@ def ask_in_python(keys: int, seconds: float, threads: int = 1) -> dict[str, Any]
 # -- HTTP ------------------------------------------------------------------------------------------------------------
 
 
-class _Asker(asyncio.Protocol):
-    """One connection that asks one question at a time."""
-
-    def __init__(self) -> None:
-        self._transport: Any = None
-        self._waiting: asyncio.Future[bytes] | None = None
-        self._data = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_exception(WorkloadError("the server closed the connection"))
-
-    def data_received(self, data: bytes) -> None:
-        self._data = self._data + data if self._data else data
-        head, end, body = self._data.partition(b"\r\n\r\n")
-        if not end or self._waiting is None:
-            return
-        length = int(head.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])
-        if len(body) >= length:
-            self._data = b""
-            self._waiting.set_result(head[:15])
-
-    def ask(self, request: bytes, loop: asyncio.AbstractEventLoop) -> asyncio.Future[bytes]:
-        self._waiting = loop.create_future()
-        self._transport.write(request)
-        return self._waiting
-
-
 @workload
 def ask_over_http(
     http_port: int, keys: int, connections: int, seconds: float, rate: int | None = None
 ) -> dict[str, Any]:
-    """Point queries on `connections` connections: as fast as answers come, or `rate` a second in all.
+    """Point queries on `connections` connections: as fast as answers come, or `rate` a second in all."""
 
-    With a rate a question that could not be asked in time is late from when it was due: a stall is not hidden.
-    """
-    import uvloop
+    def packet() -> bytes:
+        path = f"/stores/{STORE}/key/{key(random.randrange(keys))}"
+        return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{http_port}\r\n\r\n".encode()
 
-    latencies: list[float] = []
-
-    async def ask(number: int, begin: float) -> None:
-        loop = asyncio.get_running_loop()
-        _, asker = await loop.create_connection(_Asker, "127.0.0.1", http_port)
-        clock = time.perf_counter
-        counted_from, end = begin + seconds * WARM_UP, begin + seconds
-        turn = 0
-        while (start := clock()) < end:
-            if rate is not None:
-                due = begin + (turn * connections + number) / rate
-                turn += 1
-                if due > start:
-                    await asyncio.sleep(due - start)
-                    start = clock()
-                else:
-                    start = due
-            path = f"/stores/{STORE}/key/{key(random.randrange(keys))}"
-            answer = await asker.ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{http_port}\r\n\r\n".encode(), loop)
-            if answer != b"HTTP/1.1 200 OK":
-                raise WorkloadError(f"the server answered {answer.decode()}")
-            if start >= counted_from:
-                latencies.append(clock() - start)
-
-    async def ask_all() -> None:
-        begin = time.perf_counter() + 0.05
-        await asyncio.gather(*(ask(number, begin) for number in range(connections)))
-
-    loop = uvloop.new_event_loop()
-    try:
-        loop.run_until_complete(ask_all())
-    finally:
-        loop.close()
-    return {"per_second": len(latencies) / (seconds * (1 - WARM_UP)), **latency_figures(latencies)}
+    return drive(http_port, packet, connections, seconds, rate)

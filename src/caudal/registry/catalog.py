@@ -270,28 +270,26 @@ class Catalog:
         return self._with_text(subject, request, digest, deleted)
 
     def _with_text(self, subject: str, request: SchemaRequest, plain: bytes, deleted: bool) -> Version | None:
+        """`plain` is the digest of the text without metadata and rules."""
+        found = []
         for version in reversed(self.index.versions(subject, deleted=deleted)):
             schema = version.schema
-            if schema.type != request.type:
-                continue
-            if not schema.metadata and not schema.rule_set:
-                same_text = schema.digest == plain
+            if schema.metadata or schema.rule_set:
+                digest = digest_of(schema.text, schema.references, None, None)
             else:
-                same_text = digest_of(schema.text, schema.references, None, None) == plain
-            if same_text and self._same_extras(subject, request, schema):
-                return version
-        return None
-
-    def _same_extras(self, subject: str, request: SchemaRequest, schema: StoredSchema) -> bool:
-        """Whether metadata and rules are what a registration of this request would get."""
-        if (request.metadata or None) == schema.metadata and (request.rule_set or None) == schema.rule_set:
-            return True
-        if not self.index.configs and schema.metadata is None and schema.rule_set is None:
-            return False
+                digest = schema.digest
+            if digest == plain and schema.type == request.type:
+                if (request.metadata or None, request.rule_set or None) == (schema.metadata, schema.rule_set):
+                    return version
+                found.append(version)
+        if not found:
+            return None
+        # Else the one that a registration would be, with what the previous version and the config add.
         latest = self.index.version(subject, -1)
         previous = (latest.schema.metadata, latest.schema.rule_set) if latest is not None else (None, None)
         metadata, rules = filled_in(self.config_in_scope(subject), request.metadata, request.rule_set, previous)
-        return (metadata or None) == schema.metadata and (rules or None) == schema.rule_set
+        extras = (metadata or None, rules or None)
+        return next((one for one in found if (one.schema.metadata, one.schema.rule_set) == extras), None)
 
 
 def matches(subject: str, prefix: str) -> bool:

@@ -90,6 +90,9 @@ class Endpoints:
             if not has_fillers(config):
                 normal = normalize or bool(config.get("normalize"))
                 version = self.catalog.known(subject, asked, normalize=normal)
+                if version is None and not self.instance.is_writer:
+                    # Better parsed here once than sent to the writer each time.
+                    version = await asyncio.to_thread(self.catalog.look_up, subject, asked, normalize=normal)
                 if version is not None and asked.id in (None, version.schema.id):
                     return json_answer(registered(version), hot=True)
         return await self._write(request, lambda: self.plans.register(subject, asked, normalize=normalize))

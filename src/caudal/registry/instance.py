@@ -164,6 +164,10 @@ class Instance:
                 # Whoever took it was chosen, and the group will say so here soon; if not, it is taken back.
                 self._take_again(FENCED_SECONDS)
                 raise NotWriter from None
+            except errors.RegistryError:  # refused: nothing was written, but the transaction is in pieces
+                await self._drop_pen()
+                self._take_again()
+                raise
             except WriteFailed as error:
                 log.warning("a write failed: %s", error)
                 await self._drop_pen()

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from caudal.registry.index import Entry
@@ -34,16 +34,19 @@ class Reader:
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
             "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": 500,
+            # The end of the log is told after an empty fetch, and a new writer waits for that.
+            "fetch.wait.max.ms": 100,
             # Few megabytes are plenty for schemas, and the memory of this process is promised.
             "queued.max.messages.kbytes": 4096,
+            "fetch.queue.backoff.ms": 10,
         }
         self._consumer = Consumer({**client, **settings})
         self._admin = AdminClient(dict(client))
         self._thread = threading.Thread(target=self._run, name="registry-reader", daemon=True)
 
     def start(self) -> None:
-        self._consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
+        # Not OFFSET_BEGINNING, whose look-up takes half a second. Where 0 is gone, the earliest is meant.
+        self._consumer.assign([TopicPartition(self._topic, 0, 0)])
         self._thread.start()
 
     def stop(self) -> None:

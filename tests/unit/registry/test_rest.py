@@ -575,6 +575,13 @@ def test_a_new_version_inherits_metadata_and_rules(rest: Rest) -> None:
     assert rest.register("a", V2).body["id"] == 2
 
 
+def test_a_version_without_metadata_is_still_found(rest: Rest) -> None:
+    rest.id_of("a", V1)
+    rest.id_of("a", V1, metadata=OWNED)
+    assert rest.id_of("a", V1) == 1
+    assert rest.ask("POST", "/subjects/a", body(V1)).body["id"] == 1
+
+
 def test_a_config_adds_metadata(rest: Rest) -> None:
     rest.ask(
         "PUT",

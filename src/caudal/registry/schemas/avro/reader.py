@@ -8,7 +8,9 @@ fit.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -116,6 +118,8 @@ class Reader:
                 raise InvalidSchema(f"The union at {_at(path)} holds '{key}' twice.")
             seen.add(key)
             branches.append(branch)
+        if all(branch is PLAIN.get(branch.kind) for branch in branches):
+            return _plain_union(tuple(branches))
         return Union("union", NO_PROPS, tuple(branches))
 
     def _record(self, value: dict[str, Any], kind: str, space: str | None, path: str) -> Record:
@@ -154,7 +158,7 @@ class Reader:
         if not _texts(aliases):
             raise InvalidSchema(f"The aliases of field '{name}' at {path} are not an array of strings.")
         field = RecordField(
-            name,
+            sys.intern(name),
             self._type(value["type"], record.namespace, f"{path}/type"),
             _doc(value),
             value.get("default", MISSING),
@@ -203,6 +207,12 @@ class Reader:
         if named.full_name in PLAIN:
             raise InvalidSchema(f"The {named.kind} at {_at(path)} has the name of the primitive type '{named.name}'.")
         self.names[named.full_name] = named
+
+
+@lru_cache(maxsize=256)
+def _plain_union(branches: tuple[Type, ...]) -> Union:
+    """`["null", "string"]` is in most records many times: one object does for all."""
+    return Union("union", NO_PROPS, branches)
 
 
 def mismatch(avro_type: Type, value: Any, depth: int) -> str | None:

@@ -135,12 +135,10 @@ class _Comparison:
             f"the writer schema has {_type(writer)}, which no branch of the union {_type(reader)}"
             " in the reader schema can read"
         )
-        for branch in reader.branches:
-            problems = self._known.get((id(branch), id(writer)))
-            if problems and (
-                not isinstance(branch, Named) or not isinstance(writer, Named) or branch.name == writer.name
-            ):
-                sentence += f": {problems[0].message[:1].lower()}{problems[0].message[1:]}"
+        for branch in self._candidates(reader, writer):
+            if problems := self._known.get((id(branch), id(writer))):
+                cause = problems[0].message
+                sentence += f": {cause[:1].lower()}{cause[1:300]}"
                 break
         info = f"reader union lacking writer type: {writer.kind.upper()}"
         return _problem("MISSING_UNION_BRANCH", path, sentence, info)

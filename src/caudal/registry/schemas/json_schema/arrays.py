@@ -109,7 +109,7 @@ def _contains(comparer: Comparer, writers: Sequence[Node], reader: Node, path: s
     least, most = number(reader, "minContains"), number(reader, "maxContains")
     for writer in writers:
         before = writer.one("contains")
-        if before is None or before.value != wanted.value or repr(before.value) != repr(wanted.value):
+        if before is None or not reader.alike(writer, wanted.value, before.value):
             continue
         written_least, written_most = number(writer, "minContains"), number(writer, "maxContains")
         if (1 if least is None else least) > (1 if written_least is None else written_least):

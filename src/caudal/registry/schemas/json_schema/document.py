@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 from urllib.parse import urldefrag, urljoin
@@ -14,8 +15,8 @@ from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 from referencing import jsonschema as specifications
 from referencing.exceptions import Unresolvable
 
-from caudal.registry.schemas.json_schema.node import REFERENCES, Dialect, Node
-from caudal.registry.schemas.json_text import pointer, shown
+from caudal.registry.schemas.json_schema.node import REFERENCES, Dialect, Document, Node
+from caudal.registry.schemas.json_text import dump, pointer, shown
 from caudal.registry.schemas.schema import InvalidSchema
 
 
@@ -47,12 +48,26 @@ def root_of(value: Any, references: Mapping[str, Any]) -> Node:
         raise InvalidSchema(f"A JSON schema is an object, true or false, not {shown(value)}.")
     draft = _draft(value)
     _check_rules(value, draft)
-    root = _root(value, references, draft.dialect)
+    root = _root(value, references, Document(draft.dialect))
+    found: set[str] = set()
     for node, path in _walk(root):
+        if path != "#" and isinstance(node.get(draft.dialect.id_keyword), str):
+            found.add(node.get(draft.dialect.id_keyword))
         for keyword in REFERENCES:
-            if isinstance(node.get(keyword), str):
+            if isinstance(reference := node.get(keyword), str):
+                found.add(reference)
                 _check_reference(node, keyword, path)
-    return root
+    return replace(root, document=_document(root, found, draft.dialect))
+
+
+def _document(root: Node, references: set[str], dialect: Dialect) -> Document:
+    scope = f"{dialect.id_keyword} {dialect.reference_stands_alone}"
+    local = all(reference.startswith(("#/definitions/", "#/$defs/")) for reference in references)
+    if references and local:
+        scope += repr([root.get("definitions"), root.get("$defs")])
+    text = dump(root.value)
+    plain = '"const"' not in text and '"enum"' not in text
+    return Document(dialect, sys.intern(scope) if local else None, plain)
 
 
 def _draft(value: Any) -> _Draft:
@@ -81,7 +96,8 @@ def _check_rules(value: Any, draft: _Draft) -> None:
         raise InvalidSchema(f"At #{place}: {reason}.")
 
 
-def _root(value: Any, references: Mapping[str, Any], dialect: Dialect) -> Node:
+def _root(value: Any, references: Mapping[str, Any], document: Document) -> Node:
+    dialect = document.dialect
     own = value.get(dialect.id_keyword) if isinstance(value, dict) else None
     base = own if isinstance(own, str) else ""
     try:
@@ -93,7 +109,7 @@ def _root(value: Any, references: Mapping[str, Any], dialect: Dialect) -> Node:
         resolver = REGISTRY.with_resources(reversed(resources)).resolver(base)
     except (ValueError, Unresolvable) as error:
         raise InvalidSchema(f"An identifier of the schema is no URI: {error}.") from None
-    return Node(value, resolver, dialect)
+    return Node(value, resolver, document)
 
 
 def _walk(root: Node) -> Iterator[tuple[Node, str]]:

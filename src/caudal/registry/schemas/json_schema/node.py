@@ -47,10 +47,19 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """What two schemas must have in common so that parts of them that are written alike also mean the same."""
+
+    dialect: Dialect
+    scope: str | None = None  # interned: what references inside mean; None: not known without following them
+    plain: bool = False  # lists no numbers and booleans, which Python mixes up: 1 == True
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     value: Any  # a schema: an object, or true or false
     resolver: Resolver[Any]
-    dialect: Dialect
+    document: Document
     hidden: tuple[str, ...] = ()  # keywords that are looked at apart
     place: str = ""  # from the schema that was spread out to this part of it, such as /allOf/1
 
@@ -61,9 +70,10 @@ class Node:
 
     def child(self, value: Any) -> Node:
         resolver = self.resolver
-        if isinstance(value, dict) and isinstance(value.get(self.dialect.id_keyword), str):
-            resolver = resolver.in_subresource(self.dialect.specification.create_resource(value))
-        return Node(value, resolver, self.dialect)
+        dialect = self.document.dialect
+        if isinstance(value, dict) and isinstance(value.get(dialect.id_keyword), str):
+            resolver = resolver.in_subresource(dialect.specification.create_resource(value))
+        return Node(value, resolver, self.document)
 
     def children(self, keyword: str) -> list[Node]:
         """Of a keyword whose value is an array of schemas."""
@@ -80,7 +90,7 @@ class Node:
         return self.child(value) if isinstance(value, dict | bool) else None
 
     def without(self, *keywords: str) -> Node:
-        return Node(self.value, self.resolver, self.dialect, (*self.hidden, *keywords), self.place)
+        return Node(self.value, self.resolver, self.document, (*self.hidden, *keywords), self.place)
 
     def target(self, keyword: str) -> Node | None:
         """What a reference means; None: nothing, or it is no reference."""
@@ -91,12 +101,19 @@ class Node:
             found = self.resolver.lookup(reference)
         except (Unresolvable, ValueError, LookupError, TypeError):
             return None
-        return Node(found.contents, found.resolver, self.dialect)
+        return Node(found.contents, found.resolver, self.document)
 
     def allows_all(self) -> bool:
         if isinstance(self.value, dict):
             return all(keyword in SILENT or keyword in self.hidden for keyword in self.value)
         return bool(self.value)
+
+    def alike(self, other: Node, own: Any, others: Any) -> bool:
+        """Whether two values, one below each of these schemas, are written alike and surely mean the same."""
+        mine, theirs = self.document, other.document
+        if mine.scope is None or mine.scope is not theirs.scope or own != others:
+            return False
+        return (mine.plain and theirs.plain) or repr(own) == repr(others)
 
     def default(self) -> bool:
         return any(isinstance(part.value, dict) and "default" in part.value for part in (self, *conjunction(self)))
@@ -121,7 +138,7 @@ def _spread(node: Node, place: str, parts: list[Node], seen: set[int]) -> None:
     for keyword in REFERENCES:
         if (target := node.target(keyword)) is not None:
             _spread(target, place, parts, seen)
-            if keyword == "$ref" and node.dialect.reference_stands_alone:
+            if keyword == "$ref" and node.document.dialect.reference_stands_alone:
                 return
     own = node.without("allOf", *REFERENCES)
     if not own.allows_all():

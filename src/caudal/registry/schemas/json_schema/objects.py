@@ -22,10 +22,12 @@ _LIMITS: Final = (("maxProperties", "MAX_PROPERTIES", True), ("minProperties", "
 class Content:
     """What one schema says about an object's properties."""
 
-    __slots__ = ("patterns", "properties", "required", "rest")
+    __slots__ = ("node", "patterns", "properties", "required", "rest")
 
     def __init__(self, node: Node) -> None:
-        self.properties = node.named("properties")
+        self.node = node
+        properties = node.get("properties")
+        self.properties: dict[str, Any] = properties if isinstance(properties, dict) else {}
         self.patterns = node.named("patternProperties")
         rest = node.one("additionalProperties")
         self.rest = None if rest is None or rest.allows_all() else rest
@@ -33,7 +35,7 @@ class Content:
 
     def of(self, name: str, *, surely: bool) -> list[Node]:
         """The schemas for a property. Of a pattern that cannot be tried: left out when they must `surely` apply."""
-        found = [self.properties[name]] if name in self.properties else []
+        found = [self.node.child(self.properties[name])] if name in self.properties else []
         declared = bool(found)
         for pattern, node in self.patterns.items():
             matched = matches(pattern, name)
@@ -44,12 +46,23 @@ class Content:
             found.append(self.rest)
         return found
 
+    def alike(self, name: str, other: Content) -> bool:
+        """A quick yes to: the property is the same in both, and nothing else is said of it here."""
+        return (
+            not self.patterns
+            and name in self.properties
+            and name in other.properties
+            and self.node.alike(other.node, self.properties[name], other.properties[name])
+        )
+
 
 def object_problems(comparer: Comparer, writers: Sequence[Node], reader: Node, path: str) -> Iterator[Problem]:
     written = [Content(node) for node in writers]
     wanted = Content(reader)
     told: set[str] = set()
     for name in dict.fromkeys([*wanted.properties, *(name for content in written for name in content.properties)]):
+        if any(wanted.alike(name, content) for content in written):
+            continue
         for problem in _property(comparer, written, wanted, name, f"{path}/properties/{pointer(name)}"):
             told.add(name)
             yield problem
@@ -98,7 +111,7 @@ def _required(written: list[Content], wanted: Content, told: set[str], path: str
     given = frozenset().union(*(content.required for content in written))
     for name in sorted(wanted.required - given):
         own = wanted.properties.get(name)
-        if own is not None and own.default():
+        if own is not None and wanted.node.child(own).default():
             continue
         if any(name in content.properties for content in written) or own is None:
             said = f"the property '{name}' is required in the reader schema and not in the writer schema"

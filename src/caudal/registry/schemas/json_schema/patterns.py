@@ -39,12 +39,22 @@ def _repeats(tokens: Any) -> int:
         if operator in (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT):
             _, most, inner = argument
             within = _repeats(inner)
-            count += (_MAX_REPEATS + 1 if within else 1) if most > 4 else within * max(int(most), 1)
+            shortest, longest = inner.getwidth()
+            simple = not within and shortest == longest and not _has_branches(inner)
+            count += (1 if simple else _MAX_REPEATS + 1) if most > 4 else within * max(int(most), 1)
         elif operator in (_constants.GROUPREF, _constants.GROUPREF_EXISTS):
             count += _MAX_REPEATS + 1
         elif isinstance(argument, tuple | list):
             count += sum(_repeats(part) for part in _inner(argument))
     return count
+
+
+def _has_branches(tokens: Any) -> bool:
+    return any(
+        operator == _constants.BRANCH
+        or (isinstance(argument, tuple | list) and any(_has_branches(part) for part in _inner(argument)))
+        for operator, argument in tokens
+    )
 
 
 def _inner(argument: Any) -> list[Any]:

@@ -91,10 +91,11 @@ def _sorted(value: Any) -> Any:
 
 
 def _fields(node: Node, prefix: str, around: tuple[int, ...]) -> Iterator[Field]:
-    if len(around) > 50 or id(node.value) in around:
+    if len(around) > 50:
         return
-    inside = (*around, id(node.value))
-    for part in conjunction(node):
+    unseen = [part for part in conjunction(node) if id(part.value) not in around]
+    inside = (*around, *(id(part.value) for part in unseen))
+    for part in unseen:
         for name, child in part.named("properties").items():
             path = f"{prefix}{name}"
             parts = [child, *conjunction(child)]

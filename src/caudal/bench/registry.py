@@ -1,0 +1,354 @@
+"""`caudal bench registry`: look-ups and registrations beside an empty Starlette endpoint; loading; comparing.
+
+How a run goes: a broker, a registry, an empty endpoint on the same HTTP server, and one client process. In each round
+the same client asks the empty endpoint, a schema by id, and a registration of what is registered, one after the other;
+the ratios are taken within the round. Then registries are started on a topic with ten thousand subjects, and one on a
+topic with a hundred versions in each language, which a new schema is compared with. All share this machine's cores.
+
+It leaves out several instances, and registrations of new schemas beyond how long one takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.console import Console
+
+from caudal.bench import report
+from caudal.bench.broker import BenchError, touch_memory
+from caudal.bench.case import Figure, ratio_at_least, value_at_most
+from caudal.bench.client import Client, ClientError
+from caudal.bench.registry_workloads import KIND, LANGUAGES, LEVEL, avro
+from caudal.bench.results import Row
+from caudal.bench.servers import CaudalServer, ServerError
+from caudal.bench.views import print_table, tables, write_markdown
+
+SCHEMAS = 100
+SUBJECTS = 10_000
+VERSIONS = 100
+CONNECTIONS = 8
+SECONDS = 5.0
+DEFAULT_ROUNDS = 5
+CHECKS = 20
+QUICK_SUBJECTS = 200
+QUICK_VERSIONS = 5
+QUICK_SECONDS = 0.4
+
+HALF = ratio_at_least(0.5)
+FIGURES: dict[str, Figure] = {
+    "empty get": Figure("an empty Starlette endpoint, GET", "/s", True),
+    "empty post": Figure("an empty Starlette endpoint, POST", "/s", True),
+    "by id": Figure("a schema by its id", "/s", True),
+    "by id ratio": Figure("… / the empty endpoint", "×", True, (HALF,)),
+    "by id p99": Figure("… p99", "ms", False),
+    "again": Figure("a registration of what is registered", "/s", True),
+    "again ratio": Figure("… / the empty endpoint", "×", True, (HALF,)),
+    "again p99": Figure("… p99", "ms", False),
+    "new": Figure("a registration of a new schema, one client", "ms", False),
+    "load": Figure("start with ten thousand subjects", "s", False, (value_at_most(3, "s"),)),
+    "memory": Figure("memory with ten thousand subjects", "MB", False, (value_at_most(150, "MB"),)),
+    **{
+        f"{language.lower()} {name}": Figure(
+            f"{language}: compared with a hundred versions, {title}", "ms", False, limit
+        )
+        for language in LANGUAGES
+        for name, title, limit in (
+            ("check", "median", (value_at_most(50, "ms"),)),
+            ("first", "the first time", ()),
+        )
+    },
+}
+BEGIN = "<!-- caudal bench registry: begin (generated, do not edit) -->"
+END = "<!-- caudal bench registry: end -->"
+
+
+@dataclass(slots=True)
+class Options:
+    rounds: int = DEFAULT_ROUNDS
+    subjects: int = SUBJECTS
+    seconds: float = SECONDS
+    quick: bool = False
+    json: bool = False
+    markdown: Path | None = None
+
+
+@dataclass(slots=True)
+class Results:
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, name: str, value: float) -> None:
+        self.values.setdefault(name, []).append(value)
+
+    def rows(self) -> list[Row]:
+        rows = []
+        for name, figure in FIGURES.items():
+            values = list(self.values.get(name, ()))
+            # A ratio is judged as one, and shown like any value.
+            rows.append(Row("registry", name, figure, values, ratios=values if name.endswith("ratio") else []))
+        return rows
+
+
+class RegistryServer:
+    """`caudal registry` as a person starts it."""
+
+    def __init__(self, port: int, topic: str, output: Path) -> None:
+        ready, said = os.pipe()
+        command = [sys.executable, "-m", "caudal.cli.main", "registry", "--bootstrap", f"127.0.0.1:{port}"]
+        command += [
+            "--port",
+            "0",
+            "--topic",
+            topic,
+            "--group",
+            topic,
+            "--ready-fd",
+            str(said),
+            "--log-level",
+            "warning",
+        ]
+        begin = time.perf_counter()
+        with output.open("ab") as log:
+            self.process = psutil.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(said,), start_new_session=True
+            )
+        os.close(said)
+        with os.fdopen(ready) as pipe:
+            line = pipe.readline()
+        if not line:
+            raise ServerError(f"the registry did not start.\n{output.read_text()[-2000:]}")
+        self.seconds = time.perf_counter() - begin
+        self.facts: dict[str, Any] = json.loads(line)
+        self.http_port = int(str(self.facts["address"]).rpartition(":")[2])
+
+    def memory_mb(self) -> float:
+        return float(self.process.memory_info().rss / 1e6)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except psutil.TimeoutExpired:
+            self.process.kill()
+
+
+class Run:
+    """One run: owns the broker, the registries, the empty endpoint and the client."""
+
+    def __init__(self, options: Options, folder: Path, console: Console) -> None:
+        self.options = options
+        self.folder = folder
+        self.console = console
+        self.server = CaudalServer(folder / "broker")
+        self.client = Client("caudal.bench.registry_workloads")
+        self.results = Results()
+
+    def measure(self) -> Results:
+        try:
+            if not self.options.quick:
+                touch_memory()
+            self.server.start()
+            self._measure_requests()
+            self._measure_load()
+            self._measure_comparing()
+        finally:
+            self.client.close()
+            self.server.remove()
+        return self.results
+
+    def _registry(self, topic: str) -> RegistryServer:
+        return RegistryServer(self.server.port, topic, self.folder / "registry.log")
+
+    def _measure_requests(self) -> None:
+        registry = self._registry("requests")
+        peer = subprocess.Popen(
+            [sys.executable, "-m", "caudal.bench.registry_peer"],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert peer.stdout is not None
+            peer_port = int(peer.stdout.readline())
+            bodies = [json.dumps({"schema": avro(f"Record{number}")}) for number in range(SCHEMAS)]
+            by_id, again = [], []
+            for number, body in enumerate(bodies):
+                path = f"/subjects/subject-{number}-value/versions"
+                begin = time.perf_counter()
+                answer = _post(registry.http_port, path, body)
+                if number:
+                    self.results.add("new", (time.perf_counter() - begin) * 1e3)
+                by_id.append(["GET", f"/schemas/ids/{answer['id']}", ""])
+                again.append(["POST", path, body])
+            for number in range(self.options.rounds):
+                empty = self._ask(peer_port, [["GET", "/", ""]])["per_second"]
+                looked_up = self._ask(registry.http_port, by_id)
+                empty_post = self._ask(peer_port, [["POST", "/", body] for body in bodies])["per_second"]
+                registered = self._ask(registry.http_port, again)
+                for name, base, measured in (("by id", empty, looked_up), ("again", empty_post, registered)):
+                    self.results.add(name, measured["per_second"])
+                    self.results.add(f"{name} ratio", measured["per_second"] / base)
+                    self.results.add(f"{name} p99", measured["p99_ms"])
+                self.results.add("empty get", empty)
+                self.results.add("empty post", empty_post)
+                self._say(f"round {number + 1} of {self.options.rounds} done")
+        finally:
+            peer.kill()
+            peer.wait()
+            registry.stop()
+
+    def _ask(self, http_port: int, requests: list[list[str]]) -> dict[str, Any]:
+        return self.client.run(
+            "ask", http_port=http_port, requests=requests, connections=CONNECTIONS, seconds=self.options.seconds
+        )
+
+    def _topic(self, name: str) -> str:
+        configs = {"cleanup.policy": "compact"}
+        self.client.run("create_topics", port=self.server.port, topics=[name], partitions=1, configs=configs)
+        return name
+
+    def _measure_load(self) -> None:
+        topic = self._topic("load")
+        self.client.run("fill_subjects", port=self.server.port, topic=topic, subjects=self.options.subjects)
+        for _ in range(self.options.rounds):
+            registry = self._registry(topic)
+            try:
+                if registry.facts["subjects"] != self.options.subjects:
+                    raise BenchError(
+                        f"{self.options.subjects:,} subjects were written, {registry.facts['subjects']:,} read"
+                    )
+                self.results.add("load", registry.seconds)
+                self.results.add("memory", registry.memory_mb())
+            finally:
+                registry.stop()
+        self._say("loading done")
+
+    def _measure_comparing(self) -> None:
+        topic = self._topic("versions")
+        versions = QUICK_VERSIONS if self.options.quick else VERSIONS
+        self.client.run("fill_versions", port=self.server.port, topic=topic, versions=versions)
+        registry = self._registry(topic)
+        try:
+            for language, make in LANGUAGES.items():
+                times = []
+                for number in range(1 + (3 if self.options.quick else CHECKS)):
+                    # Another schema each time: the answer is not one that was kept.
+                    body = json.dumps({"schema": make("Evolving", versions + number), "schemaType": language})
+                    path = f"/compatibility/subjects/{language.lower()}/versions"
+                    begin = time.perf_counter()
+                    answer = _post(registry.http_port, path, body)
+                    times.append((time.perf_counter() - begin) * 1e3)
+                    if not answer["is_compatible"]:
+                        raise BenchError(f"the {language} schema was not found compatible; nothing can be measured")
+                self.results.add(f"{language.lower()} first", times[0])
+                self.results.add(f"{language.lower()} check", statistics.median(times[1:]))
+        finally:
+            registry.stop()
+        self._say("comparing done")
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, highlight=False)
+
+
+def _post(http_port: int, path: str, body: str) -> dict[str, Any]:
+    import urllib.error
+    import urllib.request
+
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{http_port}{path}", body.encode(), {"Content-Type": KIND}, method="POST"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            result: dict[str, Any] = json.load(answer)
+            return result
+    except urllib.error.HTTPError as error:
+        raise BenchError(f"the registry answered {error.read().decode()}") from None
+
+
+def run(options: Options, console: Console | None = None) -> Results:
+    """Measures, prints the table (or JSON), and writes the page where it is named."""
+    if options.quick:
+        options.rounds, options.subjects, options.seconds = 1, min(options.subjects, QUICK_SUBJECTS), QUICK_SECONDS
+    if options.rounds < 1 or options.subjects < 1 or options.seconds <= 0:
+        raise BenchError("--rounds and --subjects must be 1 or more, --seconds more than 0.")
+    console = console or (Console() if sys.stdout.isatty() else Console(width=140))
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="caudal-bench-", ignore_cleanup_errors=True) as folder:
+        results = Run(options, Path(folder), Console(stderr=True)).measure()
+    minutes = (time.monotonic() - begin) / 60
+    if options.json:
+        document = {"command": command_line(options), "machine": report.machine(), "values": results.values}
+        console.file.write(json.dumps(document, indent=2) + "\n")
+    else:
+        print_table(results.rows(), console, "Schema Registry: requests, loading, comparing")
+        if options.quick:
+            console.print("A quick run shows that everything works; its figures mean nothing.")
+    if options.markdown is not None:
+        write_markdown(options.markdown, markdown(results, options, minutes), "## Schema Registry", BEGIN, END)
+    return results
+
+
+def markdown(results: Results, options: Options, minutes: float) -> str:
+    parts = [f"Measured on {datetime.date.today():%Y-%m-%d} in {minutes:.0f} minutes by `{command_line(options)}`.", ""]
+    parts += [f"- {line}" for line in report.machine()]
+    parts += [
+        f"- {CONNECTIONS} connections of one client process; the empty endpoint runs on the same uvicorn, uvloop and "
+        f"httptools. Records of a dozen fields; {SCHEMAS} of them are asked for in turn.",
+        f"- Compared at {LEVEL}, with one more field in each version, through REST; the first time the old are parsed "
+        "too.",
+        "",
+    ]
+    return "\n".join([*parts, *tables(results.rows())])
+
+
+def command_line(options: Options) -> str:
+    """The command that repeats this run, without folders."""
+    words = ["caudal", "bench", "registry"]
+    if options.quick:
+        words += ["--quick"]
+    else:
+        words += ["--rounds", str(options.rounds), "--subjects", str(options.subjects)]
+        words += ["--seconds", f"{options.seconds:g}"]
+    return shlex.join([*words, *(["--markdown", options.markdown.name] if options.markdown else [])])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`python -m caudal.bench.registry`; returns 2 when it could not be measured (a missed target is a result)."""
+    parser = argparse.ArgumentParser(
+        prog="caudal bench registry", description="Measures the Schema Registry beside an empty Starlette endpoint."
+    )
+    add = parser.add_argument
+    add("--rounds", type=int, default=DEFAULT_ROUNDS, help="how often everything is measured (default: %(default)s)")
+    add("--subjects", type=int, default=SUBJECTS, help="subjects that are loaded (default: %(default)s)")
+    add("--seconds", type=float, default=SECONDS, help="length of each measurement (default: %(default)s)")
+    add("--quick", action="store_true", help="a smoke run: once and tiny; its figures mean nothing")
+    add("--json", action="store_true", help="print JSON instead of the table")
+    add("--markdown", type=Path, metavar="FILE", help="rewrite the generated part of this page")
+    chosen = vars(parser.parse_args(arguments))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run(Options(**chosen))
+    except (BenchError, ClientError, ServerError) as error:
+        print(f"caudal bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
