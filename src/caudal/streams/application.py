@@ -111,7 +111,6 @@ class Application:
         )
         settings = Settings(
             bootstrap=bootstrap,
-            registry=registry,
             guarantee=_choice(Guarantee, guarantee, "guarantee"),
             mode=chosen,
             state_dir=state_dir or default_state_dir(),
