@@ -35,6 +35,12 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def with_sorted_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: with_sorted_keys(value[key]) for key in sorted(value)}
+    return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value
+
+
 def pointer(token: str) -> str:
     """A step of a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1")

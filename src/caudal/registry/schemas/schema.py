@@ -85,6 +85,17 @@ def other_language(reader: ParsedSchema, writer: ParsedSchema) -> list[Incompati
     return [Incompatibility("SCHEMA_TYPE_CHANGED", "/", message, f"expected: {writer.type}, found: {reader.type}")]
 
 
+def wrong_type(resolved: Resolved, expected: str) -> InvalidSchema:
+    name, found = resolved.reference.name, resolved.schema.type
+    return InvalidSchema(f"The reference '{name}' is a schema of type {found}, not {expected}.")
+
+
+def in_order(references: Sequence[Resolved]) -> list[Resolved]:
+    """Each once and sorted, as the normal form has them."""
+    unique = {resolved.reference: resolved for resolved in references}
+    return [unique[reference] for reference in sorted(unique)]
+
+
 def tags_of(properties: Mapping[str, Any]) -> tuple[str, ...]:
     """The tags that data policies and search know, of an Avro type or field, or of a JSON schema."""
     tags = properties.get(TAGS)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from caudal.registry.schemas.avro.types import MISSING, Array, Enum, Fixed, Map, Named, Record, RecordField, Type, Union
-from caudal.registry.schemas.json_text import dump
+from caudal.registry.schemas.json_text import dump, with_sorted_keys
 
 # Printed before the other properties of a normalised logical type.
 _LOGICAL: Final = ("logicalType", "precision", "scale")
@@ -87,13 +87,7 @@ class _Printer:
             return dict(props)
         first = [key for key in _LOGICAL if key in props] if logical and "logicalType" in props else []
         rest = sorted(key for key in props if key not in first)
-        return {key: _sorted(props[key]) for key in (*first, *rest)}
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {key: with_sorted_keys(props[key]) for key in (*first, *rest)}
 
 
 def _relative(full_name: str, space: str | None) -> str:

@@ -18,7 +18,6 @@ from caudal.registry.schemas.avro.types import (
     Map,
     Named,
     Record,
-    RecordField,
     Type,
     Union,
     described,
@@ -148,9 +147,15 @@ class _Comparison:
         found: list[Incompatibility] = []
         for index, field in enumerate(reader.fields):
             place = f"{path}/fields/{index}"
-            source = _source(field, written)
-            if source is not None:
-                found.extend(self.compare(field.type, source.type, f"{place}/type"))
+            sources = [written[name] for name in dict.fromkeys((field.name, *field.aliases)) if name in written]
+            if len(sources) > 1:
+                names = " and ".join(f"'{source.name}'" for source in sources)
+                sentence = (
+                    f"the field '{field.name}' of the reader schema means {names} of the writer schema by its aliases"
+                )
+                found.append(_problem("NAME_MISMATCH", f"{place}/aliases", sentence, field.name))
+            elif sources:
+                found.extend(self.compare(field.type, sources[0].type, f"{place}/type"))
             elif field.default is MISSING:
                 sentence = (
                     f"the field '{field.name}' has no default value in the reader schema"
@@ -158,13 +163,6 @@ class _Comparison:
                 )
                 found.append(_problem("READER_FIELD_MISSING_DEFAULT_VALUE", place, sentence, field.name))
         return tuple(found)
-
-
-def _source(field: RecordField, written: dict[str, RecordField]) -> RecordField | None:
-    for name in (field.name, *field.aliases):
-        if name in written:
-            return written[name]
-    return None
 
 
 def _keys(branch: Type) -> tuple[str, ...]:

@@ -14,12 +14,13 @@ from caudal.registry.schemas.schema import (
     MAX_FIELDS,
     Field,
     Incompatibility,
-    InvalidSchema,
     ParsedSchema,
     Reference,
     Resolved,
+    in_order,
     other_language,
     tags_of,
+    wrong_type,
 )
 
 TYPE: Final = "AVRO"
@@ -36,9 +37,7 @@ class AvroSchema:
         foreign: dict[str, Named] = {}
         for resolved in references:
             if not isinstance(resolved.schema, AvroSchema):
-                raise InvalidSchema(
-                    f"The reference '{resolved.reference.name}' is a schema of type {resolved.schema.type}, not AVRO."
-                )
+                raise wrong_type(resolved, TYPE)
             foreign.update(resolved.schema.named)
         reader = Reader(foreign)
         self.root = reader.read(load(text))
@@ -57,9 +56,7 @@ class AvroSchema:
         return self.text
 
     def normalized(self) -> AvroSchema:
-        unique = {resolved.reference: resolved for resolved in self._resolved}
-        ordered = [unique[reference] for reference in sorted(unique)]
-        return AvroSchema(printed(self.root, self._foreign, normal=True), ordered)
+        return AvroSchema(printed(self.root, self._foreign, normal=True), in_order(self._resolved))
 
     def formatted(self, form: str) -> str:
         return printed(self.root) if form == "resolved" else self.text

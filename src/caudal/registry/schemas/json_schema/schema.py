@@ -8,17 +8,18 @@ from typing import Any, Final
 from caudal.registry.schemas.json_schema.document import root_of
 from caudal.registry.schemas.json_schema.evolution import incompatibilities
 from caudal.registry.schemas.json_schema.node import Node, conjunction
-from caudal.registry.schemas.json_text import dump, load
+from caudal.registry.schemas.json_text import dump, load, with_sorted_keys
 from caudal.registry.schemas.schema import (
     MAX_FIELDS,
     Field,
     Incompatibility,
-    InvalidSchema,
     ParsedSchema,
     Reference,
     Resolved,
+    in_order,
     other_language,
     tags_of,
+    wrong_type,
 )
 
 TYPE: Final = "JSON"
@@ -48,8 +49,7 @@ class JsonSchema:
         return self.text
 
     def normalized(self) -> JsonSchema:
-        unique = {resolved.reference: resolved for resolved in self._resolved}
-        return JsonSchema(dump(_sorted(self.root.value)), [unique[reference] for reference in sorted(unique)])
+        return JsonSchema(dump(with_sorted_keys(self.root.value)), in_order(self._resolved))
 
     def formatted(self, form: str) -> str:
         return self.text
@@ -74,20 +74,12 @@ def _contents(references: Sequence[Resolved]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for resolved in references:
         if not isinstance(resolved.schema, JsonSchema):
-            raise InvalidSchema(
-                f"The reference '{resolved.reference.name}' is a schema of type {resolved.schema.type}, not JSON."
-            )
+            raise wrong_type(resolved, TYPE)
         found.update(_contents(resolved.schema._resolved))
     for resolved in references:
         if isinstance(resolved.schema, JsonSchema):
             found[resolved.reference.name] = resolved.schema.root.value
     return found
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _fields(node: Node, prefix: str, around: tuple[int, ...]) -> Iterator[Field]:

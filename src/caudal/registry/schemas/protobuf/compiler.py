@@ -12,8 +12,8 @@ import binascii
 import importlib.util
 import re
 import tempfile
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -32,19 +32,64 @@ _SERIALIZED: Final = re.compile(rb"AddSerializedFile\((b'(?:[^'\\]|\\.)*')\)")
 _SHOWN_ERRORS: Final = 5
 
 
-def descriptor_of(text: str, imports: Mapping[str, bytes], texts: Mapping[str, str]) -> Any:
-    """`imports`: the files that may be imported besides the built-in ones, by name, serialised; `texts`: the same as
-    text. Raises InvalidSchema."""
+def decoded(text: str, imports: Mapping[str, bytes]) -> Any | None:
+    """The file of which a text is the base64; None: it is none. It may import `imports` and the built-in files."""
+    _check(text, imports)
+    if not _BASE64.fullmatch(text):
+        return None
+    try:
+        content = base64.b64decode("".join(text.split()), validate=True)
+        file = descriptor_pb2.FileDescriptorProto.FromString(content)
+    except (binascii.Error, message.DecodeError):
+        return None
+    if not (file.message_type or file.enum_type or file.extension or file.service or file.dependency):
+        return None
+    if not all(isinstance(name, str) for name in file.dependency):
+        raise InvalidSchema("The descriptor imports a file whose name is no text.")
+    file.name = MAIN
+    pool_of({**needed(file, imports), MAIN: file.SerializeToString()})
+    return _tidied(file)
+
+
+def compiled(text: str, imports: Mapping[str, str]) -> Any:
+    """The file of a .proto text, which may import `imports` and the built-in files."""
+    _check(text, imports)
+    if "\0" in text:
+        raise InvalidSchema("The schema holds a NUL character.")
+    shift = 0
+    if not _STARTS_WITH_SYNTAX.match(
+        text
+    ):  # as protoc takes it, but without its warning on the server's standard error
+        text = _OLD_SYNTAX + text
+        shift = len(_OLD_SYNTAX)
+    with tempfile.TemporaryDirectory(prefix="caudal-proto-") as folder:
+        for name, content in (*imports.items(), (MAIN, text)):
+            path = Path(folder, name)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding="utf-8")
+            except UnicodeEncodeError:
+                raise InvalidSchema("The schema has half of a surrogate pair, which is no character.") from None
+            except (FileExistsError, NotADirectoryError, IsADirectoryError):
+                raise InvalidSchema(f"The reference '{name}' is a file and a folder to other references.") from None
+        files = dict(_run(MAIN, (folder,), shift))
+    return _tidied(descriptor_pb2.FileDescriptorProto.FromString(files[MAIN]))
+
+
+def _check(text: str, imports: Iterable[str]) -> None:
     if not text.strip():
         raise InvalidSchema("The schema is empty.")
     if len(text) > MAX_LENGTH:
         raise InvalidSchema(f"The schema has {len(text)} characters; at most {MAX_LENGTH} are allowed.")
     for name in imports:
-        _check_name(name)
-    file = _from_base64(text, imports) if _BASE64.fullmatch(text) else None
-    if file is None:
-        file = _compiled(text, texts)
-    file.name = MAIN
+        if not _safe(name) or name == MAIN or name.endswith("/"):
+            raise InvalidSchema(f"The reference '{name[:200]}' has no name that a .proto file can import.")
+
+
+def _tidied(file: Any) -> Any:
+    # Later editions have words (`export`, `import option`) that the compiler does not hand on to Python.
+    if file.syntax == "editions" and file.edition != descriptor_pb2.EDITION_2023:
+        raise InvalidSchema("Of the editions only 2023 is supported, besides the syntaxes proto2 and proto3.")
     file.ClearField("source_code_info")
     for message_type in file.message_type:
         _drop_usual_json_names(message_type)
@@ -53,7 +98,7 @@ def descriptor_of(text: str, imports: Mapping[str, bytes], texts: Mapping[str, s
     return file
 
 
-@cache
+@lru_cache(maxsize=256)
 def built_in(name: str) -> tuple[tuple[str, bytes], ...] | None:
     """A file that every schema may import without a reference, after what it imports itself; None: no such file."""
     if not any((Path(folder) / name).is_file() for folder in _include_folders()):
@@ -100,43 +145,6 @@ def pool_of(files: Mapping[str, bytes]) -> Any:
             reason = " ".join(str(error).split())
             raise InvalidSchema(f"The file '{name}' is no valid descriptor: {reason[:400].rstrip('.')}.") from None
     return pool
-
-
-def _from_base64(text: str, imports: Mapping[str, bytes]) -> Any | None:
-    """None: it is no base64 of a descriptor (and then perhaps a very short text)."""
-    try:
-        content = base64.b64decode("".join(text.split()), validate=True)
-        file = descriptor_pb2.FileDescriptorProto.FromString(content)
-    except (binascii.Error, message.DecodeError):
-        return None
-    if not (file.message_type or file.enum_type or file.extension or file.service or file.dependency):
-        return None
-    file.name = MAIN
-    pool_of({**needed(file, imports), MAIN: file.SerializeToString()})
-    return file
-
-
-def _compiled(text: str, texts: Mapping[str, str]) -> Any:
-    if "\0" in text:
-        raise InvalidSchema("The schema holds a NUL character.")
-    shift = 0
-    if not _STARTS_WITH_SYNTAX.match(
-        text
-    ):  # as protoc takes it, but without its warning on the server's standard error
-        text = _OLD_SYNTAX + text
-        shift = len(_OLD_SYNTAX)
-    with tempfile.TemporaryDirectory(prefix="caudal-proto-") as folder:
-        for name, content in (*texts.items(), (MAIN, text)):
-            path = Path(folder, name)
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(content, encoding="utf-8")
-            except UnicodeEncodeError:
-                raise InvalidSchema("The schema has half of a surrogate pair, which is no character.") from None
-            except (FileExistsError, NotADirectoryError, IsADirectoryError):
-                raise InvalidSchema(f"The reference '{name}' is a file and a folder to other references.") from None
-        files = dict(_run(MAIN, (folder,), shift))
-    return descriptor_pb2.FileDescriptorProto.FromString(files[MAIN])
 
 
 def _run(name: str, folders: tuple[str, ...], shift: int = 0) -> list[tuple[str, bytes]]:
@@ -187,11 +195,6 @@ def _safe(name: str) -> bool:
     """Names of references become files in a temporary folder: never outside of it."""
     parts = PurePosixPath(name).parts
     return bool(parts) and parts[0] != "/" and ".." not in parts and name.isprintable() and len(name.encode()) < 200
-
-
-def _check_name(name: str) -> None:
-    if not _safe(name) or name == MAIN or name.endswith("/"):
-        raise InvalidSchema(f"The reference '{name[:200]}' has no name that a .proto file can import.")
 
 
 def _drop_usual_json_names(message_type: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from google.protobuf import descriptor_pb2
 
-from caudal.registry.schemas.protobuf.compiler import MAIN, descriptor_of, is_built_in, needed
+from caudal.registry.schemas.protobuf.compiler import MAIN, compiled, decoded, is_built_in, needed
 from caudal.registry.schemas.protobuf.evolution import Comparison
 from caudal.registry.schemas.protobuf.normal import sort
 from caudal.registry.schemas.protobuf.printer import SCALARS, printed, reader_of_options, with_known_options
@@ -22,7 +22,9 @@ from caudal.registry.schemas.schema import (
     ParsedSchema,
     Reference,
     Resolved,
+    in_order,
     other_language,
+    wrong_type,
 )
 
 TYPE: Final = "PROTOBUF"
@@ -39,11 +41,9 @@ class ProtobufSchema:
     def __init__(self, text: str, references: Sequence[Resolved] = ()) -> None:
         known = _known_files(references)
         contents = {name: _renamed(schema.content, name) for name, schema in known.items()}
-        file = descriptor_of(
-            text,
-            contents,
-            {name: schema.text for name, schema in known.items()},
-        )
+        if (given := decoded(text, contents)) is not None:
+            text = _written(given, contents)
+        file = compiled(text, {name: schema.text for name, schema in known.items()})
         self.references: tuple[Reference, ...] = tuple(resolved.reference for resolved in references)
         self._resolved = tuple(references)
         self.imports = needed(file, contents)
@@ -62,8 +62,7 @@ class ProtobufSchema:
     def normalized(self) -> ProtobufSchema:
         file = with_known_options(self.content, self.imports)
         sort(file)
-        unique = {resolved.reference: resolved for resolved in self._resolved}
-        return ProtobufSchema(printed(file), [unique[reference] for reference in sorted(unique)])
+        return ProtobufSchema(printed(file), in_order(self._resolved))
 
     def formatted(self, form: str) -> str:
         return base64.b64encode(self.content).decode() if form == "serialized" else self.text
@@ -128,12 +127,20 @@ def _known_files(references: Sequence[Resolved]) -> dict[str, ProtobufSchema]:
     known: dict[str, ProtobufSchema] = {}
     for resolved in references:
         if not isinstance(resolved.schema, ProtobufSchema):
-            raise InvalidSchema(
-                f"The reference '{resolved.reference.name}' is a schema of type {resolved.schema.type}, not PROTOBUF."
-            )
+            raise wrong_type(resolved, TYPE)
         known.update(_known_files(resolved.schema._resolved))
     known.update({resolved.reference.name: resolved.schema for resolved in references})  # type: ignore[misc]
     return {name: schema for name, schema in known.items() if not is_built_in(name)}
+
+
+def _written(file: Any, imports: Mapping[str, bytes]) -> str:
+    """A descriptor goes through its text, so that both forms of a schema are one, and what no text says is refused."""
+    try:
+        return printed(with_known_options(file.SerializeToString(), needed(file, imports)))
+    except InvalidSchema:
+        raise
+    except (TypeError, ValueError, KeyError) as error:  # bytes that are no characters where a name should be
+        raise InvalidSchema(f"The descriptor holds what no .proto text can say: {error}.") from None
 
 
 def _renamed(content: bytes, name: str) -> bytes:
