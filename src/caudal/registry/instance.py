@@ -228,7 +228,8 @@ class Instance:
 
     def _take_pen(self) -> Pen:
         settings = self.settings
-        return Pen(settings.client, settings.topic, f"caudal-registry-{settings.group}-{settings.topic}")
+        # One pen for a topic, not for a group: even two groups on one topic by mistake would not give an id twice.
+        return Pen(settings.client, settings.topic, f"caudal-registry-{settings.topic}")
 
     async def _drop_pen(self) -> None:
         pen, self._pen = self._pen, None
