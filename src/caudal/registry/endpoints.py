@@ -259,8 +259,8 @@ class Endpoints:
 
     async def delete_context(self, request: Request) -> Any:
         context = normal_context(request.path["context"])
-        await self._write(request, lambda: self.plans.delete_context(context))
-        return Answer(b"", 204)
+        answer = await self._write(request, lambda: self.plans.delete_context(context))
+        return answer if answer.status >= 400 else Answer(b"", 204)
 
     # ------------------------------------------------------------------ the rest
 
@@ -334,7 +334,7 @@ class Endpoints:
 
         return await asyncio.to_thread(work)
 
-    async def _write(self, request: Request, plan: Callable[[], Plan]) -> Any:
+    async def _write(self, request: Request, plan: Callable[[], Plan]) -> Answer:
         """Here if this instance writes, at the writer's otherwise."""
         deadline = time.monotonic() + WRITER_SECONDS
         forwarded = request.header(FORWARDED.encode()) is not None
