@@ -84,7 +84,7 @@ class Endpoints:
     async def register(self, request: Request) -> Any:
         subject, asked = self._subject(request), schema_request(request.body)
         normalize = request.flag("normalize")
-        if asked.version is None and asked.text and not request.body.get("schemaTagsToAdd"):
+        if asked.version is None and asked.text:
             config = self.catalog.config_in_scope(subject)
             if not has_fillers(config):
                 normal = normalize or bool(config.get("normalize"))

@@ -94,10 +94,10 @@ class Instance:
         self._election = Election(
             {**settings.client, **settings.election}, settings.topic, settings.group, settings.url, chosen
         )
-        # Joining takes a moment, reading too: both at once. The pen is not taken before the log is read.
-        await asyncio.to_thread(self._election.start)
         self._reader = Reader(settings.client, settings.topic, deliver)
+        # Joining takes a moment, reading too: both at once. The pen is not taken before the log is read.
         self._reader.start()
+        self._election.start()
         end = await asyncio.to_thread(self._reader.end)
         await self.wait_for(end, LOAD_SECONDS)
 
