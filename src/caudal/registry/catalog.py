@@ -7,6 +7,7 @@ those questions in a thread.
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from caudal.registry.metadata import Json, filled_in
 from caudal.registry.names import DEFAULT_CONTEXT, WILDCARD, Name, context_key, context_of, parse_name, qualify
 from caudal.registry.request import SchemaRequest
 from caudal.registry.schemas.compatibility import differences
-from caudal.registry.schemas.parse import parse
+from caudal.registry.schemas.parse import TYPES, parse
 from caudal.registry.schemas.schema import InvalidSchema, ParsedSchema, Reference, Resolved
 
 DEFAULT_LEVEL = "BACKWARD"
@@ -112,9 +113,15 @@ class Catalog:
         return schema
 
     def by_guid(self, guid: str) -> StoredSchema:
-        for schema in list(self.index.schemas()):
-            if schema.guid == guid.lower():
-                return schema
+        try:
+            digest = uuid.UUID(guid).bytes
+        except ValueError:
+            raise errors.schema_not_found(guid) from None
+        for context in sorted(self.index.contexts):
+            for type_ in TYPES:
+                schema = self.index.by_digest(context, type_, digest)
+                if schema is not None:
+                    return schema
         raise errors.schema_not_found(guid)
 
     # ------------------------------------------------------------------ configs and modes

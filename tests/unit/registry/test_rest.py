@@ -143,6 +143,7 @@ def test_an_invalid_schema(rest: Rest, schema: str) -> None:
         ),
         ({"schema": '"int"', "ruleSet": {"domainRules": 2 * [{"name": "r", "type": "CEL"}]}}, (422, 42210)),
         ({"schema": '"int"', "id": "x"}, (422, 422)),
+        ({"schema": '"int"', "schemaTagsToAdd": [{"tags": ["PII"]}]}, (422, 422)),
         ({"schema": '"int"', "id": 7}, (422, 42205)),
         ({"schema": '"int"', "version": 7}, (422, 42201)),
         ({"schema": '"int"', "version": True}, (422, 422)),
