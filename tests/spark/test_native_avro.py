@@ -121,3 +121,19 @@ def test_what_is_not_recognised_is_said(unique: Names, url: str) -> None:
     assert "has no schema of its own to read with" in said(Avro())
     assert "'list', which is no plain text" in said(Avro(record(("list", {"type": "array", "items": "int"}))))
     assert "has only fields that may be null" in said(Avro(record(("a", ["null", "int"]))))
+
+
+def test_a_null_where_the_schema_has_none_stops_it(kafka: Kafka, start: Start, unique: Names, url: str) -> None:
+    source, target = unique("notes"), unique("texts")
+    kafka.create(source, target, partitions=1)
+    text = record(("user", "string"))
+    Avro(text, registry=url, topic=target)._schema_to_write()
+    data = Avro(NEW, registry=url, topic=source).serialize({"user": "a", "amount": 1, "rate": 1.0, "paid": True})
+    builder = StreamsBuilder(unique("native-null"))
+    orders = builder.stream(source, key=String(), value=Avro(NEW))
+    orders.map_values("STRUCT(note AS user)").to(target, value=Avro(text))
+    kafka.send(source, ("k", data))
+    app = start(builder, registry=url, guarantee="at_least_once", lane="native", wait=False)
+    assert app.wait(120) and app.state == "ERROR"
+    with pytest.raises(Exception, match=r"Serialising key str and value dict .*expected string"):
+        app.raise_failure()
