@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.registry.conftest import QUICK_MEMBER, QUICK_SESSIONS
 from tests.registry.process import HEADERS, RegistryProcess
 
 Start = Callable[..., RegistryProcess]
+StartMany = Callable[[int], list[RegistryProcess]]
 
 
 @pytest.fixture
@@ -29,54 +31,72 @@ def fresh() -> Iterator[EmbeddedBroker]:
 
 
 @pytest.fixture
-def start(fresh: EmbeddedBroker) -> Iterator[Start]:
-    started: list[RegistryProcess] = []
-
-    def begin(*arguments: str, **settings: Any) -> RegistryProcess:
-        process = RegistryProcess(fresh.bootstrap, *QUICK_MEMBER, *arguments, **settings)
-        started.append(process)
-        return process.wait()
-
-    yield begin
-    for process in started:
+def started() -> Iterator[list[RegistryProcess]]:
+    processes: list[RegistryProcess] = []
+    yield processes
+    for process in processes:
         if process.process.poll() is None:
             process.kill()
+
+
+@pytest.fixture
+def start(fresh: EmbeddedBroker, started: list[RegistryProcess]) -> Start:
+    def begin(*arguments: str, **settings: Any) -> RegistryProcess:
+        started.append(RegistryProcess(fresh.bootstrap, *QUICK_MEMBER, *arguments, **settings))
+        return started[-1].wait()
+
+    return begin
+
+
+@pytest.fixture
+def instances(fresh: EmbeddedBroker, started: list[RegistryProcess]) -> StartMany:
+    """So many at once, the writer first."""
+
+    def begin(count: int) -> list[RegistryProcess]:
+        started.extend(RegistryProcess(fresh.bootstrap, *QUICK_MEMBER) for _ in range(count))
+        for process in started:
+            process.wait()
+        deadline = time.monotonic() + 20
+        while not any(process.is_writer() for process in started):
+            assert time.monotonic() < deadline, "nobody writes"
+        return sorted(started, key=lambda process: not process.is_writer())
+
+    return begin
 
 
 def schema(number: int) -> str:
     return json.dumps({"type": "record", "name": "R", "fields": [{"name": f"f{number}", "type": "int", "default": 0}]})
 
 
-def test_one_writes_and_the_others_forward(start: Start) -> None:
-    instances = [start() for _ in range(3)]
-    assert [instance.is_writer() for instance in instances] == [True, False, False]
+def test_one_writes_and_the_others_forward(instances: StartMany) -> None:
+    three = instances(3)
+    assert [instance.is_writer() for instance in three] == [True, False, False]
     for number in range(6):
-        instance = instances[number % 3]
+        instance = three[number % 3]
         answer = instance.register("a", schema(number)).json()
         assert (answer["id"], answer["version"]) == (number + 1, number + 1)
         # The instance that was asked has read its own write.
         assert instance.get(f"/schemas/ids/{answer['id']}")["schema"]
-    assert httpx.put(f"{instances[1].url}/config/a", json={"compatibility": "FULL"}, headers=HEADERS).status_code == 200
-    assert instances[1].get("/config/a") == {"compatibilityLevel": "FULL"}
-    refused = instances[2].register("a", '{"type": "int", "broken"')
+    assert httpx.put(f"{three[1].url}/config/a", json={"compatibility": "FULL"}, headers=HEADERS).status_code == 200
+    assert three[1].get("/config/a") == {"compatibilityLevel": "FULL"}
+    refused = three[2].register("a", '{"type": "int", "broken"')
     assert (refused.status_code, refused.json()["error_code"]) == (422, 42201)
-    assert httpx.delete(f"{instances[2].url}/subjects/a/versions/1").json() == 1
-    assert instances[2].get("/subjects/a/versions") == [2, 3, 4, 5, 6]
+    assert httpx.delete(f"{three[2].url}/subjects/a/versions/1").json() == 1
+    assert three[2].get("/subjects/a/versions") == [2, 3, 4, 5, 6]
     name = "a%2Fb%20ñ".encode().decode()
-    assert instances[1].register(name, schema(0)).json()["id"] == 1
-    assert instances[1].get("/subjects/a%2Fb%20%C3%B1/versions") == [1]
+    assert three[1].register(name, schema(0)).json()["id"] == 1
+    assert three[1].get("/subjects/a%2Fb%20%C3%B1/versions") == [1]
 
 
-def test_a_forwarded_request_is_not_forwarded_again(start: Start) -> None:
-    start()
-    second = start()
+def test_a_forwarded_request_is_not_forwarded_again(instances: StartMany) -> None:
+    _, second = instances(2)
     headers = {**HEADERS, "X-Forward": "true"}
     answer = httpx.post(f"{second.url}/subjects/a/versions", json={"schema": '"int"'}, headers=headers)
     assert (answer.status_code, answer.json()["error_code"]) == (500, 50004)
 
 
-def test_a_stopped_writer_is_followed_by_another(start: Start) -> None:
-    first, second = start(), start()
+def test_a_stopped_writer_is_followed_by_another(instances: StartMany) -> None:
+    first, second = instances(2)
     assert first.register("a", schema(0)).json()["id"] == 1
     assert first.stop() == 0
     assert second.register("a", schema(1)).json()["id"] == 2
@@ -84,27 +104,37 @@ def test_a_stopped_writer_is_followed_by_another(start: Start) -> None:
     assert second.get("/subjects/a/versions") == [1, 2]
 
 
-def test_a_killed_writer_is_followed_by_another(start: Start) -> None:
-    first, second = start(), start()
+def test_a_killed_writer_is_followed_by_another(instances: StartMany) -> None:
+    first, second = instances(2)
     assert second.register("a", schema(0)).json()["id"] == 1
     first.kill()
     assert second.register("a", schema(1)).json()["id"] == 2
     assert second.is_writer()
 
 
-def test_a_writer_that_was_only_asleep_cannot_write_any_more(start: Start) -> None:
-    """SIGSTOP makes the old writer look dead; when it wakes, it must not give an id that the new one has given."""
-    first, second = start(), start()
+def test_a_writer_that_was_only_asleep_cannot_write_any_more(instances: StartMany) -> None:
+    """SIGSTOP makes the old writer look dead. What it finds waiting when it wakes must not get ids of the new one's."""
+    first, second = instances(2)
     assert first.register("a", schema(0)).json()["id"] == 1
     first.process.send_signal(signal.SIGSTOP)
-    try:
-        assert second.register("a", schema(1)).json()["id"] == 2
-    finally:
-        first.process.send_signal(signal.SIGCONT)
-    answer = first.register("a", schema(2))
-    assert (answer.status_code, answer.json().get("id")) == (200, 3), answer.text
-    assert first.get("/schemas/ids/2")["schema"] == second.get("/schemas/ids/2")["schema"]
-    assert second.get("/schemas/ids/3")["schema"] == first.get("/schemas/ids/3")["schema"]
+    with ThreadPoolExecutor(8) as threads:
+        waiting = [threads.submit(first.register, f"w{number}", schema(100 + number)) for number in range(8)]
+        try:
+            ids = {second.register("a", schema(number)).json()["id"]: schema(number) for number in range(1, 6)}
+            assert sorted(ids) == [2, 3, 4, 5, 6]
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        for number, answer in enumerate(waiting):
+            reply = answer.result().json()
+            assert reply.get("id") not in ids, "an id was given twice"
+            if "id" in reply:
+                ids[reply["id"]] = schema(100 + number)
+            else:
+                assert reply["error_code"] in (50001, 50003), reply
+    assert first.register("last", schema(7)).json()["id"] > max(ids)
+    for id_, text in ids.items():
+        for instance in (first, second):
+            assert json.loads(instance.get(f"/schemas/ids/{id_}")["schema"]) == json.loads(text)
 
 
 def test_a_restart_replays_the_topic(start: Start) -> None:
@@ -188,6 +218,27 @@ def test_a_topic_that_cannot_keep_schemas_is_refused(
     text = (tmp_path / "log").read_text()
     assert words in text
     assert "Traceback" not in text
+
+
+def test_a_schema_that_the_topic_does_not_take_is_told(start: Start) -> None:
+    instance = start()
+    large = json.dumps({"type": "enum", "name": "E", "symbols": [f"symbol_{number}" for number in range(100_000)]})
+    answer = instance.register("a", large)
+    assert (answer.status_code, answer.json()["error_code"]) == (422, 42209), answer.text
+    assert instance.register("a", schema(0)).json()["id"] == 1
+
+
+def test_a_schema_that_is_known_needs_no_writer(instances: StartMany) -> None:
+    """Also written in another way: what is there is told by whoever is asked."""
+    first, second = instances(2)
+    first.register("a", schema(0))
+    assert second.register("a", schema(0)).json()["id"] == 1
+    first.kill()
+    assert second.register("a", json.dumps(json.loads(schema(0)), indent=2)).json()["id"] == 1
+    answer = httpx.post(
+        f"{second.url}/subjects/a/versions?normalize=true", json={"schema": schema(0)}, headers=HEADERS, timeout=30
+    )
+    assert answer.json()["id"] == 1
 
 
 def test_the_broker_may_go_and_come_back(start: Start, fresh: EmbeddedBroker) -> None:

@@ -34,6 +34,7 @@ class Row(NamedTuple):
     headers: list[tuple[str, bytes | None]]
     key: bytes | None
     value: bytes | None
+    sizes: tuple[int, int] | None = None  # of key and value as they lie in the topic, where others are shown
 
 
 Writer = Callable[[Row], bytes]
@@ -124,13 +125,14 @@ def with_schemas(write_row: Writer, schemas: Decoder) -> Writer:
     def write(row: Row) -> bytes:
         if row.topic in DECODED_TOPICS:
             return write_row(row)
+        sizes = _length(row.key), _length(row.value)
         key = schemas.decoded("key", row.key, place_of(row))
         value = schemas.decoded("value", row.value, place_of(row))
         if key is not None:
             row = row._replace(key=json_bytes(key[1]))
         if value is not None:
             row = row._replace(value=json_bytes(value[1]))
-        return write_row(row)
+        return write_row(row._replace(sizes=sizes))
 
     return write
 
@@ -198,10 +200,14 @@ def _length(data: bytes | None) -> int:
     return -1 if data is None else len(data)
 
 
+def _sizes(row: Row) -> tuple[int, int]:
+    return row.sizes or (_length(row.key), _length(row.value))
+
+
 _FIELDS: dict[str, Writer] = {
-    "S": lambda row: str(_length(row.value)).encode(),
-    "R": lambda row: _length(row.value).to_bytes(4, "big", signed=True),
-    "K": lambda row: str(_length(row.key)).encode(),
+    "S": lambda row: str(_sizes(row)[1]).encode(),
+    "R": lambda row: _sizes(row)[1].to_bytes(4, "big", signed=True),
+    "K": lambda row: str(_sizes(row)[0]).encode(),
     "t": lambda row: row.topic.encode(),
     "p": lambda row: str(row.partition).encode(),
     "o": lambda row: str(row.offset).encode(),

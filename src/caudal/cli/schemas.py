@@ -82,8 +82,8 @@ def _schema_text(given: str, part: str) -> str:
     if given.lstrip()[:1] in ("{", "[", '"') or any(word in given for word in ("message ", "\n", ";")):
         return given
     path = Path(given)
-    if not path.exists() and given.isalpha() and given.islower() and given in _AVRO_PRIMITIVES:
-        return f'"{given}"'
+    if not path.exists() and given in _AVRO_PRIMITIVES:
+        return given
     try:
         return path.read_text()
     except FileNotFoundError:

@@ -88,6 +88,8 @@ def _natively(topology: Topology, given: Circumstances, counts: bool) -> NativeP
     plan = native_plan(topology, counts)
     if plan.count is not None and given.on_bad_record == "dead letter":
         raise NotNative("on_bad_record='dead letter' needs results beside the counts")
+    if plan.by_id is not None and given.on_bad_record != "fail":
+        raise NotNative(f"{plan.by_id} reads Avro, where a record of a newer schema would be taken for a bad one")
     if given.on_produce_error != "fail":
         raise NotNative(
             f"on_produce_error='{given.on_produce_error}' needs to see each result, and Spark's sink does not"

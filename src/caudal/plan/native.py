@@ -78,10 +78,12 @@ class NativePlan:
     sources: tuple[NativeSource, ...]
     may_fail: str | None  # the node of an expression that can fail for some values
     count: Count | None = None
+    by_id: str | None = None  # the node that reads by the schemas that are known at the start
 
 
 def native_plan(topology: Topology, counts: bool = False) -> NativePlan:
-    """Raises NotNative. With `counts`, one count is recognised too."""
+    """Raises NotNative. With `counts`, which is for those who ask for this lane, one count is recognised too, and
+    Avro."""
     children: dict[str, list[Node]] = {}
     for node in topology.nodes:
         for parent in () if isinstance(node, SourceNode) else node.parents:
@@ -94,7 +96,7 @@ def native_plan(topology: Topology, counts: bool = False) -> NativePlan:
         if topic in topology.internal_topics
     }
     read = [node for node in topology.nodes if isinstance(node, SourceNode) and node not in internal.values()]
-    walks = [_Walk(node, children, internal) for node in read]
+    walks = [_Walk(node, children, internal, by_name=counts) for node in read]
     sources = tuple(walk.source for walk in walks)
     for source in sources:
         if not source.outputs:
@@ -108,7 +110,8 @@ def native_plan(topology: Topology, counts: bool = False) -> NativePlan:
             f"{next(iter(found))} would be in a query with results of other kinds; Spark runs a count alone"
         )
     may_fail = next((walk.may_fail for walk in walks if walk.may_fail is not None), None)
-    return NativePlan(sources, may_fail, next(iter(found.values()), None))
+    by_id = next((node.name for node in read if _is_avro(node.key) or _is_avro(node.value)), None)
+    return NativePlan(sources, may_fail, next(iter(found.values()), None), by_id)
 
 
 def without_state(topology: Topology) -> Topology:
@@ -150,6 +153,7 @@ class _Walk:
     may_fail: str | None = None
     count: Count | None = None
     plain: bool = False  # it has results that are not counted
+    by_name: bool = False
 
     @property
     def source(self) -> NativeSource:
@@ -161,8 +165,8 @@ class _Walk:
         parsed: list[tuple[str, str]] = []
         bad: list[str] = []
         where = f"{node.name} reads {', '.join(repr(topic) for topic in node.topics)} with"
-        key = _read(node.key, "_key", "_kp", f"{where} key=", parsed, bad)
-        value = _read(node.value, "_value", "_vp", f"{where} value=", parsed, bad)
+        key = _read(node.key, "_key", "_kp", f"{where} key=", parsed, bad, self.by_name)
+        value = _read(node.value, "_value", "_vp", f"{where} value=", parsed, bad, self.by_name)
         self.behind(node.name, _Record(key, value))
         unreadable = f"coalesce({' OR '.join(bad)}, FALSE)" if bad else None
         return NativeSource(
@@ -301,7 +305,9 @@ def _sql_of(node: ProcessorNode, function: Function) -> str:
 # -- bytes to values ---------------------------------------------------------------------------------------------------
 
 
-def _read(serde: Serde, raw: str, name: str, where: str, parsed: list[tuple[str, str]], bad: list[str]) -> Typed:
+def _read(
+    serde: Serde, raw: str, name: str, where: str, parsed: list[tuple[str, str]], bad: list[str], by_name: bool
+) -> Typed:
     """The typed value of a column of bytes. Adds what must be parsed, and how to see that it cannot be."""
     text = f"CAST({raw} AS STRING)"
     if type(serde) is Bytes:
@@ -314,8 +320,37 @@ def _read(serde: Serde, raw: str, name: str, where: str, parsed: list[tuple[str,
         return Typed(f"CAST(conv(hex({raw}), 16, -10) AS BIGINT)", SqlType.BIGINT, raw=raw)
     if type(serde) is Json and serde.fields:
         return _read_json(serde, raw, name, parsed, bad)
+    if _is_avro(serde):
+        if not by_name:
+            raise NotNative(f"{where}{serde!r}, whose schemas may grow while it runs: lane='native' may read them")
+        return _read_avro(serde, raw, name, where, parsed, bad)
     hint = "; declare the fields: Json(schema='amount DOUBLE, user STRING')" if type(serde) is Json else ""
     raise NotNative(f"{where}{serde!r}, whose values have no type before they are read{hint}")
+
+
+def _is_avro(serde: Serde) -> bool:
+    return type(serde).__name__ == "Avro" and type(serde).__module__ == "caudal.serde.avro"
+
+
+def _read_avro(serde: Any, raw: str, name: str, where: str, parsed: list[tuple[str, str]], bad: list[str]) -> Typed:
+    from caudal.plan.native_avro import NoNativeForm, read_avro
+
+    try:
+        made, unreadable, value = read_avro(serde, raw, name)
+    except NoNativeForm as error:
+        raise NotNative(f"{where}{serde!r}, which {error}") from None
+    parsed.append((name, made))
+    bad.append(unreadable)
+    return value
+
+
+def _write_avro(serde: Any, value: Typed, where: str) -> str:
+    from caudal.plan.native_avro import NoNativeForm, write_avro
+
+    try:
+        return write_avro(serde, value)
+    except NoNativeForm as error:
+        raise NotNative(f"{where}{serde!r}, which {error}") from None
 
 
 def _read_json(serde: Json, raw: str, name: str, parsed: list[tuple[str, str]], bad: list[str]) -> Typed:
@@ -363,6 +398,8 @@ def _write(serde: Serde, value: Typed, where: str, as_key: bool = False) -> str:
     kind = type(serde)
     if value.type is SqlType.NULL:
         return _NULL_BYTES
+    if _is_avro(serde):
+        return _write_avro(serde, value, where)
     if kind is Json:
         assert isinstance(serde, Json)
         if as_key and (value.raw or _contains(value, SqlType.DOUBLE)):

@@ -7,6 +7,7 @@ those questions in a thread.
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from caudal.registry.metadata import Json, filled_in
 from caudal.registry.names import DEFAULT_CONTEXT, WILDCARD, Name, context_key, context_of, parse_name, qualify
 from caudal.registry.request import SchemaRequest
 from caudal.registry.schemas.compatibility import differences
-from caudal.registry.schemas.parse import parse
+from caudal.registry.schemas.parse import TYPES, parse
 from caudal.registry.schemas.schema import InvalidSchema, ParsedSchema, Reference, Resolved
 
 DEFAULT_LEVEL = "BACKWARD"
@@ -112,9 +113,15 @@ class Catalog:
         return schema
 
     def by_guid(self, guid: str) -> StoredSchema:
-        for schema in list(self.index.schemas()):
-            if schema.guid == guid.lower():
-                return schema
+        try:
+            digest = uuid.UUID(guid).bytes
+        except ValueError:
+            raise errors.schema_not_found(guid) from None
+        for context in sorted(self.index.contexts):
+            for type_ in TYPES:
+                schema = self.index.by_digest(context, type_, digest)
+                if schema is not None:
+                    return schema
         raise errors.schema_not_found(guid)
 
     # ------------------------------------------------------------------ configs and modes
@@ -270,28 +277,26 @@ class Catalog:
         return self._with_text(subject, request, digest, deleted)
 
     def _with_text(self, subject: str, request: SchemaRequest, plain: bytes, deleted: bool) -> Version | None:
+        """`plain` is the digest of the text without metadata and rules."""
+        found = []
         for version in reversed(self.index.versions(subject, deleted=deleted)):
             schema = version.schema
-            if schema.type != request.type:
-                continue
-            if not schema.metadata and not schema.rule_set:
-                same_text = schema.digest == plain
+            if schema.metadata or schema.rule_set:
+                digest = digest_of(schema.text, schema.references, None, None)
             else:
-                same_text = digest_of(schema.text, schema.references, None, None) == plain
-            if same_text and self._same_extras(subject, request, schema):
-                return version
-        return None
-
-    def _same_extras(self, subject: str, request: SchemaRequest, schema: StoredSchema) -> bool:
-        """Whether metadata and rules are what a registration of this request would get."""
-        if (request.metadata or None) == schema.metadata and (request.rule_set or None) == schema.rule_set:
-            return True
-        if not self.index.configs and schema.metadata is None and schema.rule_set is None:
-            return False
+                digest = schema.digest
+            if digest == plain and schema.type == request.type:
+                if (request.metadata or None, request.rule_set or None) == (schema.metadata, schema.rule_set):
+                    return version
+                found.append(version)
+        if not found:
+            return None
+        # Else the one that a registration would be, with what the previous version and the config add.
         latest = self.index.version(subject, -1)
         previous = (latest.schema.metadata, latest.schema.rule_set) if latest is not None else (None, None)
         metadata, rules = filled_in(self.config_in_scope(subject), request.metadata, request.rule_set, previous)
-        return (metadata or None) == schema.metadata and (rules or None) == schema.rule_set
+        extras = (metadata or None, rules or None)
+        return next((one for one in found if (one.schema.metadata, one.schema.rule_set) == extras), None)
 
 
 def matches(subject: str, prefix: str) -> bool:

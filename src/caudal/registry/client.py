@@ -410,8 +410,11 @@ class RegistryClient:
 
             content = None if body is None else orjson.dumps(body)
             return _checked(*registry_named(address.url).answer(method, path, query, content), address.url)
-        import httpx
-
+        try:
+            import httpx
+        except ModuleNotFoundError:
+            missing = "the package httpx is missing: pip install 'caudal[registry]'"
+            raise RegistryUnreachable(address.url, missing) from None
         try:
             response = self._connection().request(
                 method,

@@ -1,4 +1,4 @@
-"""The endpoints of the REST API, one method each, and the table of their paths."""
+"""The endpoints of the REST API, one method each; `routes.py` has their paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from caudal.registry.forwarding import (
     NoWriterYet,
     pause_before_retry,
 )
-from caudal.registry.http import Answer, Request, Route, json_answer
+from caudal.registry.http import Answer, Request, json_answer
 from caudal.registry.index import StoredSchema, Version
 from caudal.registry.instance import Instance, NotWriter
 from caudal.registry.metadata import Json, has_fillers
@@ -34,7 +34,6 @@ T = TypeVar("T")
 
 MOST_ROWS = 20_000
 SEARCH_LIMIT = 50
-SCOPED = ("config", "mode")
 
 
 class Endpoints:
@@ -85,11 +84,14 @@ class Endpoints:
     async def register(self, request: Request) -> Any:
         subject, asked = self._subject(request), schema_request(request.body)
         normalize = request.flag("normalize")
-        if asked.version is None and asked.text and not request.body.get("schemaTagsToAdd"):
+        if asked.version is None and asked.text:
             config = self.catalog.config_in_scope(subject)
             if not has_fillers(config):
                 normal = normalize or bool(config.get("normalize"))
                 version = self.catalog.known(subject, asked, normalize=normal)
+                if version is None and not self.instance.is_writer:
+                    # Better parsed here once than sent to the writer each time.
+                    version = await asyncio.to_thread(self.catalog.look_up, subject, asked, normalize=normal)
                 if version is not None and asked.id in (None, version.schema.id):
                     return json_answer(registered(version), hot=True)
         return await self._write(request, lambda: self.plans.register(subject, asked, normalize=normalize))
@@ -126,14 +128,19 @@ class Endpoints:
         prefix = request.text("subjectPrefix")
         deleted, latest = request.flag("deleted"), request.flag("latestOnly")
         wanted_type = request.text("ruleType")
-        found: list[Version] = []
-        for subject in self.index.all_subjects():
-            if matches(subject, prefix):
-                versions = self.index.versions(subject, deleted=deleted)
-                found += versions[-1:] if latest else versions
-        if wanted_type:
-            found = [version for version in found if _has_rule_type(version.schema, wanted_type)]
-        return [_version_json(version) for version in _page(found, request)]
+
+        def work() -> Answer:
+            found: list[Version] = []
+            for subject in self.index.all_subjects():
+                if matches(subject, prefix):
+                    versions = self.index.versions(subject, deleted=deleted)
+                    found += versions[-1:] if latest else versions
+            if wanted_type:
+                found = [version for version in found if _has_rule_type(version.schema, wanted_type)]
+            return json_answer([_version_json(version) for version in _page(found, request)])
+
+        # Megabytes, where there are many: nobody else should wait for them.
+        return await asyncio.to_thread(work)
 
     async def list_types(self, request: Request) -> Any:
         return list(TYPES)
@@ -252,8 +259,8 @@ class Endpoints:
 
     async def delete_context(self, request: Request) -> Any:
         context = normal_context(request.path["context"])
-        await self._write(request, lambda: self.plans.delete_context(context))
-        return Answer(b"", 204)
+        answer = await self._write(request, lambda: self.plans.delete_context(context))
+        return answer if answer.status >= 400 else Answer(b"", 204)
 
     # ------------------------------------------------------------------ the rest
 
@@ -327,7 +334,7 @@ class Endpoints:
 
         return await asyncio.to_thread(work)
 
-    async def _write(self, request: Request, plan: Callable[[], Plan]) -> Any:
+    async def _write(self, request: Request, plan: Callable[[], Plan]) -> Answer:
         """Here if this instance writes, at the writer's otherwise."""
         deadline = time.monotonic() + WRITER_SECONDS
         forwarded = request.header(FORWARDED.encode()) is not None
@@ -359,206 +366,6 @@ class Endpoints:
             request.method, request.raw_path.decode("latin-1"), headers, request.raw_body, deadline
         )
         return Answer(body, status)
-
-
-def routes(endpoints: Endpoints) -> list[Route]:
-    """Every path, as it is matched and as /openapi.json describes it."""
-    e = endpoints
-    listing, rows = ("deleted", "deletedOnly"), ("offset", "limit")
-    found = (40401, 40402)
-    write = (42205, 50001, 50002, 50003, 50004)
-    return [
-        Route("GET", "/", e.root, "The registry is there"),
-        Route("GET", "/subjects", e.list_subjects, "All subjects", ("subjectPrefix", *listing, *rows)),
-        Route(
-            "POST",
-            "/subjects/{subject}",
-            e.look_up,
-            "Whether a schema is registered under the subject",
-            ("normalize", "deleted", "format"),
-            "Schema",
-            (40401, 40403, 42201),
-        ),
-        Route(
-            "DELETE",
-            "/subjects/{subject}",
-            e.delete_subject,
-            "Delete a subject",
-            ("permanent",),
-            None,
-            (40401, 40404, 40405, 42206, *write),
-        ),
-        Route(
-            "GET", "/subjects/{subject}/versions", e.list_versions, "Its versions", (*listing, *rows), None, (40401,)
-        ),
-        Route(
-            "POST",
-            "/subjects/{subject}/versions",
-            e.register,
-            "Register a schema",
-            ("normalize",),
-            "Schema",
-            (409, 42201, 42207, 42208, 42209, 42210, *write),
-        ),
-        Route(
-            "GET",
-            "/subjects/{subject}/versions/{version}",
-            e.get_version,
-            "One version; `latest` is the last",
-            ("deleted", "format"),
-            None,
-            (*found, 42202),
-        ),
-        Route(
-            "DELETE",
-            "/subjects/{subject}/versions/{version}",
-            e.delete_version,
-            "Delete one version",
-            ("permanent",),
-            None,
-            (*found, 40406, 40407, 42202, 42206, *write),
-        ),
-        Route(
-            "GET",
-            "/subjects/{subject}/versions/{version}/schema",
-            e.get_version_schema,
-            "The schema alone",
-            ("deleted", "format"),
-            None,
-            (*found, 42202),
-        ),
-        Route(
-            "GET",
-            "/subjects/{subject}/versions/{version}/referencedby",
-            e.get_referenced_by,
-            "Ids of the schemas that refer to it",
-            ("deleted", *rows),
-            None,
-            (*found, 42202),
-        ),
-        Route(
-            "GET",
-            "/subjects/{subject}/metadata",
-            e.get_by_metadata,
-            "The latest version whose metadata has these properties",
-            ("key", "value", "deleted", "format"),
-            None,
-            (40401, 40403),
-        ),
-        Route(
-            "GET",
-            "/schemas",
-            e.list_schemas,
-            "Schemas of all subjects",
-            ("subjectPrefix", "deleted", "latestOnly", "ruleType", *rows),
-        ),
-        Route("GET", "/schemas/types", e.list_types, "The languages of schemas"),
-        Route(
-            "GET",
-            "/schemas/ids/{id}",
-            e.get_by_id,
-            "A schema by its id",
-            ("subject", "format", "fetchMaxId"),
-            None,
-            (40403,),
-        ),
-        Route(
-            "GET",
-            "/schemas/ids/{id}/schema",
-            e.get_text_by_id,
-            "The schema alone",
-            ("subject", "format"),
-            None,
-            (40403,),
-        ),
-        Route(
-            "GET",
-            "/schemas/ids/{id}/subjects",
-            e.get_subjects_by_id,
-            "The subjects that have it",
-            ("subject", "deleted", *rows),
-            None,
-            (40403,),
-        ),
-        Route(
-            "GET",
-            "/schemas/ids/{id}/versions",
-            e.get_versions_by_id,
-            "The versions that have it",
-            ("subject", "deleted", *rows),
-            None,
-            (40403,),
-        ),
-        Route("GET", "/schemas/guids/{guid}", e.get_by_guid, "A schema by its guid", ("format",), None, (40403,)),
-        Route("GET", "/schemas/guids/{guid}/ids", e.get_ids_by_guid, "Its ids, by context", (), None, (40403,)),
-        Route(
-            "POST",
-            "/compatibility/subjects/{subject}/versions/{version}",
-            e.check_version,
-            "Whether a schema may follow one version",
-            ("verbose", "normalize"),
-            "Schema",
-            (*found, 42201, 42202),
-        ),
-        Route(
-            "POST",
-            "/compatibility/subjects/{subject}/versions",
-            e.check_all,
-            "Whether a schema may be registered next",
-            ("verbose", "normalize"),
-            "Schema",
-            (42201,),
-        ),
-        Route("GET", "/config", e.get_config, "The global config"),
-        Route("PUT", "/config", e.put_config, "Change the global config", (), "Config", (42203, *write)),
-        Route("DELETE", "/config", e.delete_config, "Back to the defaults", (), None, write),
-        Route(
-            "GET", "/config/{subject}", e.get_subject_config, "A subject's config", ("defaultToGlobal",), None, (40408,)
-        ),
-        Route("PUT", "/config/{subject}", e.put_config, "Change a subject's config", (), "Config", (42203, *write)),
-        Route("DELETE", "/config/{subject}", e.delete_config, "Back to the global config", (), None, (40401, *write)),
-        Route("GET", "/mode", e.get_mode, "The global mode"),
-        Route("PUT", "/mode", e.put_mode, "Change the global mode", ("force",), "Mode", (42204, *write)),
-        Route("DELETE", "/mode", e.delete_mode, "Back to READWRITE", (), None, write),
-        Route("GET", "/mode/{subject}", e.get_mode, "A subject's mode", ("defaultToGlobal",), None, (40409,)),
-        Route("PUT", "/mode/{subject}", e.put_mode, "Change a subject's mode", ("force",), "Mode", (42204, *write)),
-        Route("DELETE", "/mode/{subject}", e.delete_mode, "Back to the global mode", (), None, (40401, *write)),
-        Route("GET", "/contexts", e.list_contexts, "All contexts", rows),
-        Route("DELETE", "/contexts/{context}", e.delete_context, "Delete an empty context", (), None, (40401, 42211)),
-        Route("GET", "/v1/metadata/id", e.metadata_id, "The cluster's name"),
-        Route("GET", "/v1/metadata/version", e.metadata_version, "The version of this server"),
-        Route(
-            "GET",
-            "/search",
-            e.search,
-            "Search subjects, names, fields, docs and tags",
-            ("query", "type", "tag", "limit"),
-        ),
-    ]
-
-
-def without_context_prefix(parts: list[str], query: dict[str, list[str]]) -> list[str]:
-    """`/contexts/.team/subjects/orders` is `/subjects/:.team:orders`; ids and lists get the context as a parameter."""
-    if parts[0] != "contexts" or len(parts) < 3:
-        return parts
-    context, rest = normal_context(parts[1]), parts[2:]
-    prefix = "" if context == DEFAULT_CONTEXT else f":{context}:"
-    own = [index for index, part in enumerate(rest) if part == "subjects" or (index == 0 and part in SCOPED)]
-    if own and own[0] + 1 < len(rest):
-        place = own[0] + 1
-        if not rest[place].startswith((":.", WILDCARD)):
-            rest[place] = prefix + rest[place]
-    elif rest[0] in SCOPED:
-        rest += [prefix] if prefix else []
-    elif rest[:2] == ["schemas", "ids"]:
-        subject = (query.get("subject") or [""])[0]
-        if not subject.startswith(":."):
-            query["subject"] = [prefix + subject]
-    elif rest in (["schemas"], ["subjects"]):
-        given = (query.get("subjectPrefix") or [""])[0]
-        if not given.startswith((":.", WILDCARD)):
-            query["subjectPrefix"] = [(prefix or ":.:") + given]
-    return rest
 
 
 def _version_json(version: Version) -> Json:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -122,10 +122,6 @@ class Index:
 
     def all_subjects(self) -> list[str]:
         return sorted(self.subjects)
-
-    def schemas(self) -> Iterator[StoredSchema]:
-        for context in self.contexts.values():
-            yield from context.ids.values()
 
     # ------------------------------------------------------------------ writing
 

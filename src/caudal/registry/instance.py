@@ -94,10 +94,10 @@ class Instance:
         self._election = Election(
             {**settings.client, **settings.election}, settings.topic, settings.group, settings.url, chosen
         )
-        # Joining takes a moment, reading too: both at once. The pen is not taken before the log is read.
-        await asyncio.to_thread(self._election.start)
         self._reader = Reader(settings.client, settings.topic, deliver)
+        # Joining takes a moment, reading too: both at once. The pen is not taken before the log is read.
         self._reader.start()
+        self._election.start()
         end = await asyncio.to_thread(self._reader.end)
         await self.wait_for(end, LOAD_SECONDS)
 
@@ -164,6 +164,10 @@ class Instance:
                 # Whoever took it was chosen, and the group will say so here soon; if not, it is taken back.
                 self._take_again(FENCED_SECONDS)
                 raise NotWriter from None
+            except errors.RegistryError:  # refused: nothing was written, but the transaction is in pieces
+                await self._drop_pen()
+                self._take_again()
+                raise
             except WriteFailed as error:
                 log.warning("a write failed: %s", error)
                 await self._drop_pen()
@@ -224,7 +228,8 @@ class Instance:
 
     def _take_pen(self) -> Pen:
         settings = self.settings
-        return Pen(settings.client, settings.topic, f"caudal-registry-{settings.group}-{settings.topic}")
+        # One pen for a topic, not for a group: even two groups on one topic by mistake would not give an id twice.
+        return Pen(settings.client, settings.topic, f"caudal-registry-{settings.topic}")
 
     async def _drop_pen(self) -> None:
         pen, self._pen = self._pen, None

@@ -11,12 +11,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from caudal.registry.client import forget_shared
-from caudal.registry.endpoints import Endpoints, routes, without_context_prefix
+from caudal.registry.endpoints import Endpoints
 from caudal.registry.forwarding import Forwarder
 from caudal.registry.http import CONTENT_TYPE, App
 from caudal.registry.index import Entry
 from caudal.registry.instance import Instance, Settings
 from caudal.registry.plans import Plan
+from caudal.registry.routes import routes, without_context_prefix
 
 _HOST = "localhost"
 _registries: dict[str, MockRegistry] = {}

@@ -12,6 +12,8 @@ from caudal.registry.records import LARGEST, BrokenRecord, decode_references
 from caudal.registry.schemas.parse import TYPES
 from caudal.registry.schemas.schema import Reference
 
+UNSUPPORTED = ("schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags")
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaRequest:
@@ -26,6 +28,9 @@ class SchemaRequest:
 
 def schema_request(body: Mapping[str, Any]) -> SchemaRequest:
     """Raises where a field is not what it should be."""
+    for name in UNSUPPORTED:
+        if body.get(name):
+            raise errors.unprocessable(f'"{name}" is not supported: write the tags into the schema or its metadata')
     text = body.get("schema")
     if text is not None and not isinstance(text, str):
         raise errors.unprocessable('"schema" must be a text: the schema as a JSON string')

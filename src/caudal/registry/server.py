@@ -12,13 +12,14 @@ from typing import Any
 import orjson
 import uvicorn
 
-from caudal.registry.endpoints import Endpoints, routes, without_context_prefix
+from caudal.registry.endpoints import Endpoints
 from caudal.registry.forwarding import Forwarder
 from caudal.registry.http import Answer, App, Request, Route, own_name
 from caudal.registry.instance import Instance, Settings
 from caudal.registry.metrics import CONTENT_TYPE as METRICS_TYPE
 from caudal.registry.metrics import MetricsPage
 from caudal.registry.openapi import docs_page, openapi
+from caudal.registry.routes import routes, without_context_prefix
 
 log = logging.getLogger("caudal.registry.server")
 

@@ -6,7 +6,6 @@ ends what they left open. After any failure the pen must be taken anew: only the
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +14,6 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from caudal.registry import errors
 from caudal.registry.records import Encoded
-
-log = logging.getLogger("caudal.registry.writer")
 
 INIT_SECONDS = 30.0
 COMMIT_SECONDS = 10.0
@@ -46,7 +43,7 @@ class Pen:
         self._producer.init_transactions(INIT_SECONDS)
 
     def append(self, records: Sequence[Encoded]) -> int:
-        """All of them or none; returns the offset of the last."""
+        """All of them or none; returns the offset of the last. Raises PenLost, WriteFailed, 42209 or 50002."""
         offsets: list[int] = []
         refused: list[KafkaError] = []
 
@@ -68,6 +65,10 @@ class Pen:
             self._commit()
         except KafkaException as error:
             raise self._failure(error.args[0], records, committing) from None
+        except SystemError as error:
+            # A fatal error (another holder) is raised by the client in the middle of a delivery report.
+            cause = error.__cause__ or error.__context__ or error
+            raise (WriteFailed if committing else PenLost)(str(cause)) from None
         except BufferError as error:
             raise WriteFailed(str(error)) from None
         if len(offsets) != len(records):
@@ -96,12 +97,8 @@ class Pen:
         if error.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
             # A commit that failed because of another holder may be the second try of one that went through.
             return WriteFailed(error.str()) if committing else PenLost(error.str())
-        if error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError._MSG_TIMED_OUT) and not committing:
-            try:
-                self._producer.abort_transaction(COMMIT_SECONDS)
-            except KafkaException as failure:
-                return WriteFailed(failure.args[0].str())
-            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                return errors.schema_too_large(max(len(value or b"") for _, value in records))
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE and not committing:
+            return errors.schema_too_large(max(len(value or b"") for _, value in records))
+        if error.code() == KafkaError._MSG_TIMED_OUT and not committing:
             return errors.timed_out("the broker did not take the record in time; nothing was written")
         return WriteFailed(error.str())

@@ -256,6 +256,8 @@ class Task:
         except RecordError:
             raise
         except Exception as error:
+            if isinstance(error, SchemasUnavailable):
+                raise Interrupted(error) from error
             if self._handlers.processing is OnError.FAIL:
                 raise RecordError(f"Punctuation in {schedule.owner.name}", context.snapshot(), error) from error
             self._not_processed(error, schedule.owner.name)

@@ -36,7 +36,7 @@ class Avro(RegistrySerde):
     type = "AVRO"
 
     def __init__(self, schema: Any = None, *, infer: bool | str = False, **settings: Any) -> None:
-        super().__init__(schema, **settings)
+        super().__init__(_named(schema), **settings)
         self.infer = infer
         self._inferred: dict[str, Write] = {}
         for text in (self.schema, self.reader_schema):
@@ -151,9 +151,12 @@ class Avro(RegistrySerde):
         try:
             return orjson.loads(text)
         except ValueError as error:
-            if text.strip().isidentifier():  # the bare name of a type, as in Avro's files
-                return text.strip()
             raise SerdeError(f"{self!r}: the schema is not JSON: {error}.") from None
+
+
+def _named(schema: Any) -> Any:
+    """A bare name, such as string, as the JSON that it is short for."""
+    return f'"{schema}"' if isinstance(schema, str) and schema.isidentifier() else schema
 
 
 def _misfit(schema: Any, value: Any) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from caudal.runtime.record import Change
 from caudal.serde.serde import BuiltInSerde, Serde, cannot_read, cannot_write
+from caudal.serde.wire_format import varint
 
 _OLD, _NEW, _BOTH = 0, 1, 2
 
@@ -40,7 +41,8 @@ class ChangeSerde(BuiltInSerde):
         if new is None:
             return self.value.serialize(old) + b"\x00"
         data = self.value.serialize(new)
-        return _varint(len(data)) + data + self.value.serialize(old) + b"\x02"
+        length = varint(len(data) << 1)  # zigzag, as everywhere in Kafka's records
+        return length + data + self.value.serialize(old) + b"\x02"
 
     def deserialize(self, data: bytes) -> Change:
         if not data:
@@ -57,17 +59,6 @@ class ChangeSerde(BuiltInSerde):
         if length < 0 or end > len(data) - 1:
             raise cannot_read(self, data, "the new value is longer than the record")
         return Change(self.value.deserialize(data[begin:end]), self.value.deserialize(data[end:-1]))
-
-
-def _varint(number: int) -> bytes:
-    """Zigzag, as everywhere in Kafka's records; the number is a length, so it is never negative."""
-    rest = number << 1
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
 
 
 def _read_varint(data: bytes) -> tuple[int, int]:

@@ -48,8 +48,12 @@ WITH_REGISTRY = {
 }
 
 
+_NEEDED = {"Avro": "fastavro", "JsonSchema": "jsonschema", "Protobuf": "google.protobuf"}
+
+
 def registry_serde(name: str) -> type[BuiltInSerde]:
     try:
+        import_module(_NEEDED[name])
         kind: type[BuiltInSerde] = getattr(import_module(WITH_REGISTRY[name]), name)
     except ModuleNotFoundError as error:
         raise SerdeError(f"{name} needs the package '{error.name}': pip install 'caudal[registry]'.") from None

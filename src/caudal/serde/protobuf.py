@@ -4,7 +4,7 @@ registry; each schema has a pool of its own, so that two versions of a message l
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from caudal.serde.wire_format import head, message_indexes, read_message_indexes
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor
 
+    from caudal.registry.schemas.schema import ParsedSchema, Reference
     from caudal.serde.rules.shapes import Shape
 
 
@@ -58,10 +59,14 @@ class Protobuf(RegistrySerde):
             return str(self._class.DESCRIPTOR.full_name)
         if self.message is not None:
             return str(self.message)
+        return self._parsed(text).name
+
+    def _parsed(self, text: str) -> ParsedSchema:
+        """A schema of our own, compiled here."""
         from caudal.registry.schemas.parse import parse
         from caudal.registry.schemas.schema import InvalidSchema, Resolved
 
-        def resolved(references: Any) -> list[Any]:
+        def resolved(references: Sequence[Reference]) -> list[Resolved]:
             found = []
             for reference in references:
                 other = self._reference(reference.subject, reference.version, None)
@@ -69,9 +74,9 @@ class Protobuf(RegistrySerde):
             return found
 
         try:
-            return parse(self.type, text, resolved(self.references)).name
+            return parse(self.type, text, resolved(self.references))
         except InvalidSchema as error:
-            raise SerdeError(f"{self!r}: the schema is not Protobuf: {error}") from None
+            raise SerdeError(f"{self!r}: the schema is not Protobuf: {str(error).rstrip('.')}.") from None
 
     def _registered(self, text: str) -> RegisteredSchema:
         if self._class is not None and not self.references:
@@ -133,11 +138,10 @@ class Protobuf(RegistrySerde):
 
     def _decoder(self, writer: RegisteredSchema, reader: RegisteredSchema | None) -> Read:
         file = self._file(writer)
-        if reader is None and self._class is None and self.reader_schema is not None:
-            reader = self._registered(self.reader_schema)
-        elif reader is None and self._class is None and self.schema is not None:
-            reader = self._schema_to_write()
-        wanted = None if reader is None or reader.id == writer.id else self._file(reader)
+        text = self.reader_schema if self.reader_schema is not None else self.schema
+        if reader is None and self._class is None and text is not None:
+            reader = self._given(text)  # nothing is registered by reading
+        wanted = None if reader is None or reader.text == writer.text else self._file(reader)
         parsers: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
         def parser(path: tuple[int, ...]) -> Callable[[bytes], Any]:
@@ -198,7 +202,8 @@ class Protobuf(RegistrySerde):
 
     def _file(self, schema: RegisteredSchema) -> FileDescriptor:
         """The file of a schema, with the files it imports, in a pool of its own."""
-        known = self._files.get(schema.id)
+        key = schema.text if schema.id < 0 else schema.id
+        known = self._files.get(key)
         if known is not None:
             return known
         from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -223,16 +228,21 @@ class Protobuf(RegistrySerde):
             added.update(name for name, _ in others)
             for name, other in others:
                 add(other.text, name)
-            text = self._schema(schema.id, schema.subject, "serialized").text
-            proto = add(text, f"caudal-{schema.id}.proto")
+            proto = add(self._serialized(schema), f"caudal-{schema.id}.proto")
             file = pool.FindFileByName(proto.name)
         except SerdeError:
             raise
         except Exception as error:
             said = " ".join(str(error).split())
             raise SerdeError(f"{self!r}: schema {schema.id} cannot be made into descriptors: {said}.") from None
-        self._files[schema.id] = file
+        self._files[key] = file
         return file
+
+    def _serialized(self, schema: RegisteredSchema) -> str:
+        """The file as a descriptor: the registry compiles its own."""
+        if schema.id < 0:
+            return self._parsed(schema.text).formatted("serialized")
+        return self._schema(schema.id, schema.subject, "serialized").text
 
 
 def _dict_reader(descriptor: Descriptor) -> Callable[[bytes], Any]:

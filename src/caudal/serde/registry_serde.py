@@ -127,7 +127,7 @@ class RegistrySerde(BuiltInSerde):
         self._write: Write | None = None
         self._from_json: Callable[[Any], Any] | None = None
         self._readers: dict[int, Read] = {}
-        self._unknown: dict[int, tuple[float, SerdeError]] = {}
+        self._unknown: dict[int, tuple[float, str]] = {}
 
     # ------------------------------------------------------------------ what a plan does with it
 
@@ -201,7 +201,7 @@ class RegistrySerde(BuiltInSerde):
 
     def _make_writer(self, schema: RegisteredSchema) -> Write:
         encode = self._encoder(schema)
-        rules = self._rules(schema, schema, WRITE)
+        rules = self._rules(schema, WRITE)
         return encode if rules is None else _then(rules, encode)
 
     def _schema_to_write(self) -> RegisteredSchema:
@@ -242,18 +242,18 @@ class RegistrySerde(BuiltInSerde):
     def _reader(self, id: int, data: bytes) -> Read:
         known = self._unknown.get(id)
         if known is not None and known[0] > time.monotonic():
-            raise known[1]
+            raise SerdeError(known[1])
         try:
             writer = self._schema(id)
         except SchemasUnavailable:
             raise
         except SerdeError as error:
             failure = cannot_read(self, data, str(error).rstrip("."))
-            self._unknown[id] = time.monotonic() + _UNKNOWN_SECONDS, failure
+            self._unknown[id] = time.monotonic() + _UNKNOWN_SECONDS, str(failure)
             raise failure from None
         reader = self._schema_to_read()
         decode = self._decoder(writer, reader)
-        rules = self._rules(reader or writer, reader or writer, READ)
+        rules = self._rules(reader or writer, READ)
         self._readers[id] = read = decode if rules is None else _then(decode, rules)
         return read
 
@@ -321,11 +321,11 @@ class RegistrySerde(BuiltInSerde):
         """A schema of our own that is not asked for in the registry, with this serde's references."""
         return RegisteredSchema(-1, self.type, text, references=self.references)
 
-    def _rules(self, rules: RegisteredSchema, values: RegisteredSchema, mode: str) -> Run | None:
-        """What the rules of one schema do with values of another."""
-        if not rules.rule_set:
+    def _rules(self, schema: RegisteredSchema, mode: str) -> Run | None:
+        """What the schema's rules do with a value."""
+        if not schema.rule_set:
             return None
-        return rules_of(rules.rule_set, rules.metadata, lambda: self._shape(values), mode)
+        return rules_of(schema.rule_set, schema.metadata, lambda: self._shape(schema), mode)
 
     # ------------------------------------------------------------------ the format
 

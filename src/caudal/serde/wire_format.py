@@ -40,7 +40,7 @@ def message_indexes(path: Sequence[int]) -> bytes:
     """
     if list(path) == [0]:
         return b"\x00"
-    return b"".join(_varint(number << 1) for number in (len(path), *path))
+    return b"".join(varint(number << 1) for number in (len(path), *path))
 
 
 def read_message_indexes(data: bytes, begin: int = HEAD_BYTES) -> tuple[tuple[int, ...], int]:
@@ -61,7 +61,8 @@ def read_message_indexes(data: bytes, begin: int = HEAD_BYTES) -> tuple[tuple[in
     return tuple(path), position
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
+    """Seven bits a byte, the lowest first; a number that is not negative."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)

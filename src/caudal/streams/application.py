@@ -111,7 +111,6 @@ class Application:
         )
         settings = Settings(
             bootstrap=bootstrap,
-            registry=registry,
             guarantee=_choice(Guarantee, guarantee, "guarantee"),
             mode=chosen,
             state_dir=state_dir or default_state_dir(),
@@ -126,6 +125,8 @@ class Application:
             deadline=Deadline.parse(deadline, late_topic) if deadline is not None else None,
         )
         topology = builder if isinstance(builder, Topology) else builder.build()
+        if (registry or "").startswith("mock:"):
+            raise StreamsError("A mock:// registry is inside one process, and Spark's workers are others.")
         # Workers may have another environment: the address goes with the plan.
         topology = with_registry_of(topology, registry or configured_registry())
         self._spark: dict[str, Any] = {

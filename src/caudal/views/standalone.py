@@ -12,6 +12,7 @@ from caudal.plan.topology import StoreKind, StoreSpec
 from caudal.runtime.spark.settings import Settings, default_state_dir
 from caudal.runtime.stores.engines import DEFAULT_ENGINE
 from caudal.serde import Serde
+from caudal.serde.serde import bound
 from caudal.views.errors import ViewError
 from caudal.views.follower import Followed, Follower
 from caudal.views.view import VIEWS
@@ -55,8 +56,8 @@ def open_view(
     spec = StoreSpec(
         name=name or topic,
         kind=chosen,
-        key=key,
-        value=value,
+        key=bound(key, topic, True),
+        value=bound(value, topic, False),
         retention=kept,
         window_size=size,
         changelog=topic,

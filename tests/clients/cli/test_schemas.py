@@ -62,6 +62,8 @@ def test_avro_in_and_out(on_broker: Caudal, topic: str, tmp_path: Path, registry
     assert (row["key"], row["payload"]["user"], row["payload"]["day"]) == ("k1", "ana", "2026-01-31")
     assert row["value_schema_id"] == registry.latest(f"{topic}-value").id
     assert on_broker("consume", topic, "-e", "-f", "%k/%s").out == '"k1"/' + LINE.decode()
+    sizes = on_broker("consume", topic, "-e", "-f", "%S %K", "--raw").out  # as they lie in the topic
+    assert on_broker("consume", topic, "-e", "-f", "%S %K").out == sizes
     for raw in (("--value", "raw"), ("--raw",)):
         assert on_broker("consume", topic, "-e", *raw).out.startswith("\x00\x00\x00\x00")
     assert on_broker("consume", topic, "-e", "--value", "avro").lines == [LINE.decode()]

@@ -143,6 +143,7 @@ def test_an_invalid_schema(rest: Rest, schema: str) -> None:
         ),
         ({"schema": '"int"', "ruleSet": {"domainRules": 2 * [{"name": "r", "type": "CEL"}]}}, (422, 42210)),
         ({"schema": '"int"', "id": "x"}, (422, 422)),
+        ({"schema": '"int"', "schemaTagsToAdd": [{"tags": ["PII"]}]}, (422, 422)),
         ({"schema": '"int"', "id": 7}, (422, 42205)),
         ({"schema": '"int"', "version": 7}, (422, 42201)),
         ({"schema": '"int"', "version": True}, (422, 422)),
@@ -573,6 +574,13 @@ def test_a_new_version_inherits_metadata_and_rules(rest: Rest) -> None:
     answer = rest.register("a", V2).body
     assert (answer["metadata"], answer["version"]) == (OWNED, 2)
     assert rest.register("a", V2).body["id"] == 2
+
+
+def test_a_version_without_metadata_is_still_found(rest: Rest) -> None:
+    rest.id_of("a", V1)
+    rest.id_of("a", V1, metadata=OWNED)
+    assert rest.id_of("a", V1) == 1
+    assert rest.ask("POST", "/subjects/a", body(V1)).body["id"] == 1
 
 
 def test_a_config_adds_metadata(rest: Rest) -> None:

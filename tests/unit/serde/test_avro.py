@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import pickle
+import sys
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
@@ -14,6 +15,7 @@ import pytest
 from caudal.registry.client import RegistryClient, shared_client
 from caudal.registry.mock import forget_registry
 from caudal.serde import Avro, SchemasUnavailable, SerdeError, TimeWindowed, describe_serde, serde_from
+from caudal.serde.description import registry_serde
 from caudal.serde.serde import bound, with_registry
 
 MOCK = "mock://avro"
@@ -108,6 +110,12 @@ def test_which_schema_is_written() -> None:
 def test_subjects_are_named(registry: RegistryClient, naming: str, is_key: bool, subject: str) -> None:
     order(naming=naming, is_key=is_key).serialize({"user": "ana", "amount": 1.0})
     assert registry.subjects() == [subject]
+
+
+def test_a_type_by_its_bare_name(registry: RegistryClient) -> None:
+    serde = order(schema="string")
+    assert serde.serialize("ana")[5:] == b"\x06ana"
+    assert registry.latest("orders-value").text == '"string"'
 
 
 def test_a_subject_needs_a_topic_or_a_name() -> None:
@@ -273,6 +281,15 @@ def test_an_unknown_id_is_not_asked_for_with_every_record(monkeypatch: pytest.Mo
         with pytest.raises(SerdeError, match="id 9"):
             serde.deserialize(b"\x00\x00\x00\x00\x09abc")
     assert asked == [9]
+
+
+def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    with pytest.raises(SerdeError, match=r"Avro needs the package 'fastavro': pip install 'caudal\[registry\]'"):
+        registry_serde("Avro")
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(SchemasUnavailable, match="the package httpx is missing: pip install"):
+        order(registry="http://127.0.0.1:9", wait_seconds=0.0).deserialize(b"\x00\x00\x00\x00\x01abc")
 
 
 def test_described_pickled_and_bound() -> None:

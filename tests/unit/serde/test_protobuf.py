@@ -160,6 +160,18 @@ def test_evolution_by_number() -> None:
     assert order(None, use_latest_version=True).deserialize(written_old) == {"user": "ana", "amount": 0}
 
 
+def test_reading_registers_nothing(registry: RegistryClient) -> None:
+    data = order('syntax = "proto3"; message Order { string user = 1; }').serialize({"user": "ana"})
+    wider = 'syntax = "proto3"; message Order { string user = 1; bool paid = 3; }'
+    reader = Protobuf(reader_schema=wider, registry=MOCK)
+    assert (
+        reader.deserialize(data) == Protobuf(wider, registry=MOCK).deserialize(data) == {"user": "ana", "paid": False}
+    )
+    assert registry.versions("orders-value") == [1]
+    with pytest.raises(SerdeError, match="the schema is not Protobuf"):
+        Protobuf("message {", registry=MOCK).deserialize(data)
+
+
 def test_references(registry: RegistryClient) -> None:
     inner = 'syntax = "proto3"; package geo; message City { string name = 1; }'
     middle = 'syntax = "proto3"; package geo; import "city.proto"; message Address { City city = 1; }'

@@ -24,7 +24,7 @@ from caudal.serde.rules.shapes import Shape, walked
 
 MOCK = "mock://rules"
 KEY = b64encode(bytes(range(32))).decode()
-CUSTOMER = {
+CUSTOMER: dict[str, Any] = {
     "type": "record",
     "name": "Customer",
     "namespace": "shop",
@@ -89,6 +89,14 @@ def test_rules_come_with_the_writers_id_too(registry: RegistryClient) -> None:
     data = customers(registry, adult).serialize({**ANA, "age": 17})
     with pytest.raises(SerdeError, match="The rule 'adult' refuses"):
         Avro(registry=MOCK).deserialize(data)
+
+
+def test_a_schema_of_ones_own_does_not_pass_by_the_rules(registry: RegistryClient) -> None:
+    customers(registry, rule("adult", "CEL", kind="CONDITION", mode="WRITE", expr="message.age >= 18"))
+    more = {**CUSTOMER, "fields": [*CUSTOMER["fields"], {"name": "more", "type": "int", "default": 0}]}
+    for own in (CUSTOMER, more):
+        with pytest.raises(SerdeError, match="The rule 'adult' refuses"):
+            Avro(own, registry=MOCK, topic="customers").serialize({**ANA, "age": 17})
 
 
 def test_a_transform_of_the_whole(registry: RegistryClient) -> None:

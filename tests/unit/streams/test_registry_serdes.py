@@ -11,10 +11,11 @@ import pytest
 from caudal.plan.serdes import with_registry_of
 from caudal.registry.client import RegistryClient
 from caudal.registry.mock import forget_registry
-from caudal.runtime.errors import Handlers, OnError
+from caudal.runtime.errors import Handlers, OnError, StreamsError
 from caudal.runtime.record import Record
 from caudal.serde import Avro, Long, Protobuf, SchemasUnavailable, SerdeError, String
 from caudal.streams import StreamsBuilder
+from caudal.streams.application import Application
 from caudal.testing import TopologyTestDriver
 
 MOCK = "mock://streams"
@@ -132,6 +133,13 @@ def test_the_plan_says_the_serdes_without_secrets() -> None:
         ("out", "http://registry:8081"),
     ]
     assert "secret" not in str(topology.to_dict())
+
+
+def test_a_mock_is_not_for_spark() -> None:
+    builder = StreamsBuilder("mock")
+    builder.stream("in", key=String(), value=String()).to("out")
+    with pytest.raises(StreamsError, match="is inside one process"):
+        Application(builder, registry=MOCK)
 
 
 def test_a_serde_without_a_schema_says_what_it_needs() -> None:

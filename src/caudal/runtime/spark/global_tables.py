@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from caudal.plan.topology import SubTopology
+from caudal.runtime.errors import Interrupted, StreamsError
 from caudal.runtime.record import Headers
 from caudal.runtime.spark.restore import TOMBSTONE_SECONDS, Progress
 from caudal.runtime.spark.settings import Cargo
@@ -25,6 +28,7 @@ from caudal.runtime.task import Task
 log = logging.getLogger("caudal.streams")
 
 CALL_SECONDS = 15.0
+ATTEMPTS = 3  # with a record whose schema cannot be had
 OPEN_TRANSACTION_SECONDS = (
     0.1  # how long a batch waits for the end of a partition that a foreign transaction holds open
 )
@@ -137,7 +141,9 @@ class GlobalTables:
                 sub, task = self._tasks[place[0]]
                 headers: Headers = tuple(message.headers() or ())
                 stamp = max(message.timestamp()[1], 0)
-                task.process(place[0], message.offset(), stamp, message.key(), message.value(), headers)
+                _patiently(
+                    partial(task.process, place[0], message.offset(), stamp, message.key(), message.value(), headers)
+                )
                 self._ends[place] = message.offset() + 1
                 touched.add(sub)
                 records += 1
@@ -169,3 +175,15 @@ def _emit_nothing(
     topic: str, partition: int | None, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
 ) -> None:
     """Global tables have no sinks; a dead-letter record of one has no transaction to go into and is only counted."""
+
+
+def _patiently(process: Callable[[], None]) -> None:
+    """Again while schemas cannot be had: nothing is known about the record, and without the table nothing can go on.
+    Each attempt waits for the registry as long as its serde does."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            process()
+            return
+        except Interrupted as interrupted:
+            if attempt == ATTEMPTS:
+                raise StreamsError(str(interrupted.cause)) from None

@@ -43,7 +43,6 @@ class Settings:
     """Of one application."""
 
     bootstrap: str = "localhost:9092"
-    registry: str | None = None  # of serdes that were not given one; None: CAUDAL_REGISTRY, or this machine's
     guarantee: Guarantee = Guarantee.EXACTLY_ONCE
     mode: Mode = Mode.MICRO_BATCH
     state_dir: str = field(default_factory=default_state_dir)

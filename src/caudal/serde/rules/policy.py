@@ -163,43 +163,35 @@ class _Maker:
 
 def _cel(rule: Rule) -> Run:
     evaluate = compiled(rule.expr)
-
-    def run(value: Any) -> Any:
-        result = evaluate({"message": value})
-        if result is SKIPPED:
-            return value
-        if rule.kind == "TRANSFORM":
-            return result
-        if result is not True:
-            raise ValueError(f"{rule.expr.strip()!r} is not true")
-        return value
-
-    return run
+    return lambda value: _outcome(rule, value, evaluate({"message": value}))
 
 
 def _cel_field(rule: Rule, mode: str, rules: list[Rule]) -> Visit:
     evaluate = compiled(rule.expr)
 
     def visit(field: Field, type_name: str, value: Any, record: Any) -> Any:
-        result = evaluate(
-            {
-                "value": value,
-                "name": field.name,
-                "fullName": field.full_name,
-                "typeName": type_name,
-                "tags": sorted(field.tags),
-                "message": record,
-            }
-        )
-        if result is SKIPPED:
-            return value
-        if rule.kind == "TRANSFORM":
-            return result
-        if result is not True:
-            raise ValueError(f"{rule.expr.strip()!r} is not true")
-        return value
+        variables = {
+            "value": value,
+            "name": field.name,
+            "fullName": field.full_name,
+            "typeName": type_name,
+            "tags": sorted(field.tags),
+            "message": record,
+        }
+        return _outcome(rule, value, evaluate(variables))
 
     return visit
+
+
+def _outcome(rule: Rule, value: Any, result: Any) -> Any:
+    """What the expression's result makes of the value."""
+    if result is SKIPPED:
+        return value
+    if rule.kind == "TRANSFORM":
+        return result
+    if result is not True:
+        raise ValueError(f"{rule.expr.strip()!r} is not true")
+    return value
 
 
 def _encrypt(rule: Rule, mode: str, rules: list[Rule]) -> Visit:

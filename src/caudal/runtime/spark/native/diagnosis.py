@@ -25,6 +25,7 @@ POLL_SECONDS = 30.0
 # What ANSI mode raises for values, as Spark's error classes call it.
 _OF_A_VALUE = (
     "ARITHMETIC_OVERFLOW",
+    "AVRO_CANNOT_WRITE_NULL_FIELD",
     "BINARY_ARITHMETIC_OVERFLOW",
     "CAST_INVALID_INPUT",
     "CAST_OVERFLOW",
