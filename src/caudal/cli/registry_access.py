@@ -1,16 +1,28 @@
-"""A client of the registry for a command: what is refused becomes one sentence that says what to do."""
+"""The registry of a command: its flag, and a client whose refusals become one sentence that says what to do."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from caudal.cli.errors import CliError, UsageError
 
 if TYPE_CHECKING:
     from caudal.registry.client import RegistryClient, RegistryError
+
+Registry = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        envvar="CAUDAL_REGISTRY",
+        metavar="URL",
+        help="Schema Registry, or several with commas (default: http://localhost:8081).",
+    ),
+]
 
 NO_SUBJECT, NO_VERSION = 40401, 40402
 

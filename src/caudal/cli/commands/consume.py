@@ -26,7 +26,7 @@ from caudal.cli.record_format import (
     unescape,
     with_schemas,
 )
-from caudal.cli.registries import Registry
+from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import AUTO, RAW, Decoder
 
 

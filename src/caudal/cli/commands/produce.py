@@ -31,7 +31,7 @@ from caudal.cli.clients import (
 )
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.record_format import unescape
-from caudal.cli.registries import Registry
+from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import schema_writer
 
 if TYPE_CHECKING:

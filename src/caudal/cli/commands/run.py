@@ -19,7 +19,7 @@ import typer
 
 from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, check_reachable, key_values
 from caudal.cli.errors import CliError, UsageError
-from caudal.cli.registries import Registry
+from caudal.cli.registry_access import Registry
 
 if TYPE_CHECKING:
     from caudal.plan.topology import Topology

@@ -16,8 +16,7 @@ import typer
 from caudal.cli.clients import AsJson, key_values
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.output import print_json, print_table
-from caudal.cli.registries import Registry
-from caudal.cli.registry_access import NO_SUBJECT, registry_client
+from caudal.cli.registry_access import NO_SUBJECT, Registry, registry_client
 from caudal.cli.schema_comparison import parsed, side, unreadable
 from caudal.cli.schema_files import (
     SchemaFile,
