@@ -44,6 +44,8 @@ def _reasons(level: str, new: ParsedSchema, old: ParsedSchema) -> Iterator[str]:
 
 
 def _problems(reader: ParsedSchema, writer: ParsedSchema) -> Sequence[Incompatibility]:
+    if reader.identity == writer.identity and reader.references == writer.references and reader.type == writer.type:
+        return ()
     try:
         return reader.reads(writer)
     except RecursionError:  # two recursive schemas whose cycles meet only after a very long way

@@ -120,7 +120,7 @@ def _multiple_problems(writers: Sequence[Node], kinds: frozenset[str], reader: N
         return
     found = [value for node in writers if (value := number(node, "multipleOf"))]
     if "fraction" not in kinds:
-        found.append(Fraction(1))
+        found.append(1)
     if any(value % wanted == 0 for value in found):
         return
     place = f"{path}/multipleOf"
@@ -132,14 +132,15 @@ def _multiple_problems(writers: Sequence[Node], kinds: frozenset[str], reader: N
         yield Problem(rule, place, _changed("multipleOf", wanted, given[0]))
 
 
-def number(node: Node, keyword: str) -> Fraction | None:
+def number(node: Node, keyword: str) -> Fraction | int | None:
+    """As it is written: 0.1 is a tenth, not the double next to it."""
     value = node.get(keyword)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return Fraction(str(value))
+    return value if isinstance(value, int) else Fraction(str(value))
 
 
-def _limits(node: Node, keyword: str) -> tuple[Fraction | None, Fraction | None]:
+def _limits(node: Node, keyword: str) -> tuple[Fraction | int | None, Fraction | int | None]:
     """The limit that belongs to the allowed values, and the one that does not. In draft 4 a flag says which it is."""
     limit = number(node, keyword)
     exclusive = f"exclusive{keyword.capitalize()}"
@@ -148,7 +149,7 @@ def _limits(node: Node, keyword: str) -> tuple[Fraction | None, Fraction | None]
     return limit, number(node, exclusive)
 
 
-def _bound(node: Node, keyword: str, sign: int) -> tuple[Fraction, bool] | None:
+def _bound(node: Node, keyword: str, sign: int) -> tuple[Fraction | int, bool] | None:
     inclusive, exclusive = _limits(node, keyword)
     bounds = [(sign * value, strict) for value, strict in ((inclusive, False), (exclusive, True)) if value is not None]
     return max(bounds, default=None)

@@ -30,7 +30,15 @@ Key = tuple[tuple[tuple[int, tuple[str, ...]], ...], tuple[int, tuple[str, ...]]
 
 _MAX_STEPS: Final = 10_000
 _SUMS: Final = ("anyOf", "oneOf")
-ONE_TYPE: Final = {name: {"type": name} for name in (*sorted(ALL_TYPES - {"fraction"}), "number")}
+_ONE_TYPE: Final = {name: {"type": name} for name in (*sorted(ALL_TYPES - {"fraction"}), "number")}
+_OF_NUMBERS: Final = frozenset(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"))
+_OF_STRINGS: Final = frozenset(("maxLength", "minLength", "pattern"))
+_OF_ARRAYS: Final = frozenset(
+    ("items", "prefixItems", "additionalItems", "maxItems", "minItems", "uniqueItems", "contains", "unevaluatedItems")
+)
+_OF_OBJECTS: Final = frozenset(
+    ("properties", "patternProperties", "additionalProperties", "required", "propertyNames", "maxProperties")
+) | frozenset(("minProperties", "dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties"))
 _CONDITION: Final = ("if", "then", "else")
 
 
@@ -108,27 +116,30 @@ class Comparison:
         return found
 
     def _branches(self, writers: Sequence[Node], reader: Node, path: str) -> tuple[Problem, ...]:
-        """Where the writer has alternatives, each of them must be readable, if they are not all so at once."""
-        found = tuple(self._keywords(writers, reader, path))
-        if not found:
-            return ()
-        for index, node in enumerate(writers):
-            for keyword in _SUMS:
-                members = node.children(keyword)
-                if not members:
-                    continue
-                rest = [*writers[:index], node.without(keyword), *writers[index + 1 :]]
-                return self._from_sum(rest, keyword, members, reader, path)
-        return () if self._each_type_fits(writers, reader, path) else found
+        """Where the writer has alternatives, each of them must be readable, if they are not all so at once. Where the
+        reader has some too, they seldom are, so that is not tried first."""
+        alternatives = reader.get("anyOf") is not None or reader.get("oneOf") is not None
+        split = next(((index, key) for index, node in enumerate(writers) for key in _SUMS if node.get(key)), None)
+        if split is None or not alternatives:
+            found = tuple(self._keywords(writers, reader, path))
+            if not found:
+                return ()
+            if split is None:
+                return () if alternatives and self._each_type_fits(writers, reader, path) else found
+        assert split is not None
+        index, keyword = split
+        node = writers[index]
+        rest = [*writers[:index], node.without(keyword), *writers[index + 1 :]]
+        return self._from_sum(rest, keyword, node.children(keyword), reader, path)
 
     def _each_type_fits(self, writers: Sequence[Node], reader: Node, path: str) -> bool:
         """A list of types is an alternative too: string or null fits a branch for strings and one for null."""
         kinds = ALL_TYPES.intersection(*(types(node) for node in writers))
         names = {"number" if kind == "fraction" else kind for kind in kinds}
         names -= {"integer"} if "number" in names else set()
-        if not 1 < len(names) < len(ONE_TYPE) - 1 or not any(reader.children(keyword) for keyword in _SUMS):
+        if not 1 < len(names) < len(_ONE_TYPE) - 1:
             return False
-        return all(not self.compare_part([*writers, reader.child(ONE_TYPE[name])], reader, path) for name in names)
+        return all(not self.compare_part([*writers, reader.child(_ONE_TYPE[name])], reader, path) for name in names)
 
     def _from_sum(
         self, rest: list[Node], keyword: str, members: list[Node], reader: Node, path: str
@@ -138,8 +149,10 @@ class Comparison:
             problems = self.compare_part([*rest, *conjunction(member)], reader, path)
             if problems:
                 failures.append(problems)
-        sums = [(kind, reader.children(kind)) for kind in _SUMS if reader.children(kind)]
+        sums = [(kind, reader.children(kind)) for kind in _SUMS if reader.get(kind)]
         if keyword == "anyOf" and len(members) > 1 and any(kind == "oneOf" for kind, _ in sums):
+            if not list(self._keywords(rest, reader, path)):
+                return ()
             said = "the writer schema allows any of its branches at once, the reader schema exactly one"
             return (Problem("COMBINED_TYPE_CHANGED", path, said),)
         if not failures:
@@ -168,13 +181,14 @@ class Comparison:
             if not kinds:
                 return
         yield from value_problems(writers, kinds, reader, path)
-        if kinds & NUMBERS:
+        said = reader.value.keys()  # only what the reader says can forbid anything
+        if kinds & NUMBERS and not said.isdisjoint(_OF_NUMBERS):
             yield from number_problems(writers, kinds, reader, path)
-        if "string" in kinds:
+        if "string" in kinds and not said.isdisjoint(_OF_STRINGS):
             yield from string_problems(writers, reader, path)
-        if "array" in kinds:
+        if "array" in kinds and not said.isdisjoint(_OF_ARRAYS):
             yield from array_problems(self, writers, reader, path)
-        if "object" in kinds:
+        if "object" in kinds and not said.isdisjoint(_OF_OBJECTS):
             yield from object_problems(self, writers, reader, path)
         if kinds:
             yield from self._sums(writers, reader, path)
@@ -207,7 +221,7 @@ class Comparison:
 
 
 def _same(writer: Node, reader: Node) -> bool:
-    """A quick yes."""
+    """A quick yes, where there is one."""
     if writer.value is reader.value:
         return set(writer.hidden) <= set(reader.hidden)
     return writer.hidden == reader.hidden and writer.alike(reader, writer.value, reader.value)

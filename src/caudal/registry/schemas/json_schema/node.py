@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from referencing import Specification
@@ -55,7 +55,7 @@ class Document:
     plain: bool = False  # lists no numbers and booleans, which Python mixes up: 1 == True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # made by the thousand: frozen ones take three times as long
 class Node:
     value: Any  # a schema: an object, or true or false
     resolver: Resolver[Any]
@@ -130,7 +130,7 @@ def conjunction(node: Node) -> list[Node]:
 def _spread(node: Node, place: str, parts: list[Node], seen: set[int]) -> None:
     if not isinstance(node.value, dict):
         if not node.value:
-            parts.append(replace(node, place=place))
+            parts.append(Node(node.value, node.resolver, node.document, node.hidden, place))
         return
     if id(node.value) in seen:
         return
@@ -140,8 +140,8 @@ def _spread(node: Node, place: str, parts: list[Node], seen: set[int]) -> None:
             _spread(target, place, parts, seen)
             if keyword == "$ref" and node.document.dialect.reference_stands_alone:
                 return
-    own = node.without("allOf", *REFERENCES)
+    own = Node(node.value, node.resolver, node.document, (*node.hidden, "allOf", *REFERENCES), place)
     if not own.allows_all():
-        parts.append(replace(own, place=place))
+        parts.append(own)
     for index, member in enumerate(node.children("allOf")):
         _spread(member, f"{place}/allOf/{index}", parts, seen)
