@@ -9,8 +9,6 @@ import pytest
 from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.registry.process import RegistryProcess
 
-pytest.importorskip("uvicorn")
-
 # Sessions of members that were killed end soon: on a broker of everyday they last six seconds at least.
 QUICK_SESSIONS = {"group.min.session.timeout.ms": "500"}
 QUICK_MEMBER = ("-c", "session.timeout.ms=1000", "-c", "heartbeat.interval.ms=300")

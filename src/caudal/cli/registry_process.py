@@ -20,6 +20,7 @@ from caudal.cli.errors import CliError, UsageError
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8081
 STOP_SECONDS = 30.0
+BACKLOG = 2048
 EXTRA = "the Schema Registry needs its extra: pip install 'caudal[registry]'"
 # Of the group's member only: the other clients would warn about them.
 MEMBER_PROPERTIES = ("session.timeout.ms", "heartbeat.interval.ms", "group.instance.id", "max.poll.interval.ms")
@@ -73,7 +74,7 @@ def run(options: Options) -> int:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Bound and not listening yet. Raises with who holds the port."""
+    """Listening already, so that nobody else gets the port while schemas are read. Raises with who holds it."""
     from caudal.cli.ports import is_taken, taken_message
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -84,6 +85,7 @@ def bind(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:

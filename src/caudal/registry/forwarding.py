@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from caudal.registry import errors
-from caudal.registry.errors import RegistryError
 from caudal.registry.instance import READ_BACK_SECONDS, Instance
 
 if TYPE_CHECKING:
@@ -95,5 +94,5 @@ class NoWriterYet(Exception):
 async def pause_before_retry(reason: NoWriterYet, deadline: float) -> None:
     """Raises 50003 when it is too late."""
     if time.monotonic() >= deadline:
-        raise RegistryError(500, 50003, f"Error while forwarding the request to the writer: {reason}")
+        raise errors.forwarding_failed(f"Error while forwarding the request to the writer: {reason}")
     await asyncio.sleep(PAUSE_SECONDS)

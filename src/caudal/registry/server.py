@@ -32,7 +32,7 @@ PAGE_HEADERS = ((b"content-security-policy", b"default-src 'none'; style-src 'un
 
 
 class RegistryServer:
-    """`listener` is bound already; it is closed with the server."""
+    """`listener` listens already; it is closed with the server."""
 
     def __init__(self, settings: Settings, listener: socket.socket, host: str) -> None:
         self.instance = Instance(settings)
@@ -46,7 +46,11 @@ class RegistryServer:
         """Returns when schemas are served and, if that takes no longer than a moment, can be written."""
         await self.instance.start()
         self._serving = asyncio.get_running_loop().create_task(self._uvicorn.serve(sockets=[self._listener]))
-        await self._uvicorn.listening.wait()
+        listening = asyncio.get_running_loop().create_task(self._uvicorn.listening.wait())
+        await asyncio.wait({self._serving, listening}, return_when=asyncio.FIRST_COMPLETED)
+        if self._serving.done():
+            listening.cancel()
+            self._serving.result()
         await self.instance.settle()
 
     async def stop(self) -> None:
