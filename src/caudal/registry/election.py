@@ -15,6 +15,8 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from caudal.leaving import leave_and_close
+
 log = logging.getLogger("caudal.registry.election")
 
 CLIENT_ID = "caudal-registry "
@@ -89,7 +91,7 @@ class Election:
                 if message is not None and message.error() is not None:
                     self._complain(message.error().str())
         finally:
-            self._consumer.close()
+            leave_and_close(self._consumer)
 
     def _on_assign(self, consumer: Consumer, partitions: list[Any]) -> None:
         consumer.incremental_assign(partitions)
