@@ -77,7 +77,7 @@ def test_the_base_package_imports_no_optional_part() -> None:
 def test_no_file_names_a_registry_or_a_machine() -> None:
     """Where packages come from is the machine's business (pip's and Ivy's own settings)."""
     pattern = re.compile(
-        r"(index-url|extra-index|https?://[^\s)\"']*(pypi|maven|npmjs|artifactory|nexus|mirror|package)|/root/|/home/\w+/)",
+        r"(index-url|extra-index|https?://[^\s)\"']*(pypi|maven|npmjs|artifactory|nexus|mirror)|/root/|/home/\w+/)",
         re.I,
     )
     places = [ROOT / name for name in ("pyproject.toml", "constraints.txt", "Makefile", "Dockerfile", ".ci/run")]
