@@ -10,13 +10,11 @@ It leaves out clusters, TLS and clients other than librdkafka.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import mmap
 import random
 import shlex
-import signal
 import sys
 import tempfile
 import time
@@ -33,6 +31,7 @@ from caudal import jars
 from caudal.bench import report
 from caudal.bench.case import Case, Session, all_cases
 from caudal.bench.client import ClientError
+from caudal.bench.entry import BenchError, add_data_flag, exit_code, parser_of
 from caudal.bench.results import CAUDAL, KAFKA, Results
 from caudal.bench.servers import ApacheKafkaServer, CaudalServer, Server
 
@@ -45,10 +44,6 @@ TOUCHED_BYTES = 4_000_000_000
 
 T = TypeVar("T")
 ServerFactory = Callable[[Path], Server]
-
-
-class BenchError(Exception):
-    """One sentence for the person who typed the command."""
 
 
 @dataclass(slots=True)
@@ -263,48 +258,19 @@ def command_line(options: Options) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m caudal.bench.broker`; returns 1 when a case failed (a target that is not met is a result, not a
-    failure).
-    """
-    parser = argparse.ArgumentParser(
-        prog="caudal bench broker", description="Measures Caudal beside Apache Kafka, as ratios."
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=DEFAULT_ROUNDS, help="how often each case is measured (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="CASE", help="only the cases whose name begins so; repeatable"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="a smoke run: every case once and tiny; its figures mean nothing"
-    )
-    parser.add_argument(
-        "--alone", action="store_true", help="measure Caudal only, without Apache Kafka and without ratios"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="rewrite the generated part of this page")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="where the servers keep their data while it runs (default: a temporary folder)",
-    )
-    parser.add_argument("--seed", type=int, help="makes the shuffled order repeatable")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases and end")
+    """`python -m caudal.bench.broker`"""
+    parser = parser_of("broker", "Measures Caudal beside Apache Kafka, as ratios.", DEFAULT_ROUNDS)
+    add = parser.add_argument
+    add("--only", action="append", default=[], metavar="CASE", help="only the cases whose name begins so; repeatable")
+    add("--alone", action="store_true", help="measure Caudal only, without Apache Kafka and without ratios")
+    add("--seed", type=int, help="makes the shuffled order repeatable")
+    add("--list", action="store_true", help="print the names of the cases and end")
+    add_data_flag(parser)
     chosen = vars(parser.parse_args(arguments))
     if chosen.pop("list"):
         print("\n".join(case.name for case in all_cases()))
         return 0
-    # Asked to end, it ends as by Ctrl-C: the servers are stopped and their folders removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        results = run(Options(**chosen))
-    except (BenchError, jars.JarError) as error:
-        print(f"caudal bench: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 1 if results.failures else 0
+    return exit_code(lambda: run(Options(**chosen)))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,10 @@ It leaves out several instances, and registrations of new schemas beyond how lon
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import json
 import os
 import shlex
-import signal
 import statistics
 import subprocess
 import sys
@@ -30,9 +28,10 @@ import psutil
 from rich.console import Console
 
 from caudal.bench import report
-from caudal.bench.broker import BenchError, touch_memory
+from caudal.bench.broker import touch_memory
 from caudal.bench.case import Figure, ratio_at_least, value_at_most
-from caudal.bench.client import Client, ClientError
+from caudal.bench.client import Client
+from caudal.bench.entry import BenchError, exit_code, parser_of
 from caudal.bench.registry_workloads import KIND, LANGUAGES, LEVEL, avro
 from caudal.bench.results import Row
 from caudal.bench.servers import CaudalServer, ServerError
@@ -327,27 +326,12 @@ def command_line(options: Options) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m caudal.bench.registry`; returns 2 when it could not be measured (a missed target is a result)."""
-    parser = argparse.ArgumentParser(
-        prog="caudal bench registry", description="Measures the Schema Registry beside an empty Starlette endpoint."
-    )
-    add = parser.add_argument
-    add("--rounds", type=int, default=DEFAULT_ROUNDS, help="how often everything is measured (default: %(default)s)")
-    add("--subjects", type=int, default=SUBJECTS, help="subjects that are loaded (default: %(default)s)")
-    add("--seconds", type=float, default=SECONDS, help="length of each measurement (default: %(default)s)")
-    add("--quick", action="store_true", help="a smoke run: once and tiny; its figures mean nothing")
-    add("--json", action="store_true", help="print JSON instead of the table")
-    add("--markdown", type=Path, metavar="FILE", help="rewrite the generated part of this page")
-    chosen = vars(parser.parse_args(arguments))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        run(Options(**chosen))
-    except (BenchError, ClientError, ServerError) as error:
-        print(f"caudal bench: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    """`python -m caudal.bench.registry`"""
+    parser = parser_of("registry", "Measures the Schema Registry beside an empty Starlette endpoint.", DEFAULT_ROUNDS)
+    parser.add_argument("--subjects", type=int, default=SUBJECTS, help="subjects to load (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement (default: %(default)s)")
+    options = Options(**vars(parser.parse_args(arguments)))
+    return exit_code(lambda: run(options))
 
 
 if __name__ == "__main__":

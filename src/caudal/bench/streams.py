@@ -9,11 +9,9 @@ It leaves out Apache Kafka as the broker and several machines.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shlex
-import signal
 import sys
 import tempfile
 import time
@@ -23,9 +21,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from caudal import jars
 from caudal.bench import report, streams_plot, streams_report
-from caudal.bench.broker import SETTLE, BenchError, touch_memory
+from caudal.bench.broker import SETTLE, touch_memory
+from caudal.bench.entry import BenchError, add_data_flag, exit_code, parser_of
 from caudal.bench.servers import CaudalServer
 from caudal.bench.streams_case import FULL_RECORDS, StreamsCase, StreamsSession, all_cases
 from caudal.bench.streams_data import SPAN_MS
@@ -223,36 +221,22 @@ def command_line(options: Options) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m caudal.bench.streams`; returns 1 when a case failed (a missed target is a result, not a failure)."""
-    parser = argparse.ArgumentParser(
-        prog="caudal bench streams", description="Measures Caudal's Streams beside its peers, as ratios."
-    )
+    """`python -m caudal.bench.streams`"""
+    parser = parser_of("streams", "Measures Caudal's Streams beside its peers, as ratios.", DEFAULT_ROUNDS)
     add = parser.add_argument
-    add("--rounds", type=int, default=DEFAULT_ROUNDS, help="how often each case is measured (default: %(default)s)")
     add("--records", type=int, default=FULL_RECORDS, help="records of a throughput case (default: %(default)s)")
     add("--only", action="append", default=[], metavar="CASE", help="only the cases whose name begins so; repeatable")
     add("--engine", action="append", default=[], dest="engines", metavar="ENGINE", help="only these; repeatable")
     add("--real-time", action="store_true", help="the cases of real-time mode instead of the others")
-    add("--quick", action="store_true", help="a smoke run: every case once and tiny; its figures mean nothing")
-    add("--json", action="store_true", help="print JSON instead of the tables")
-    add("--markdown", type=Path, metavar="FILE", help="rewrite the generated part of this page, its plot beside it")
     add("--plot", type=Path, metavar="FILE", help="write the plot (SVG) here")
-    add("--data", type=Path, metavar="DIR", help="where the broker keeps its data (default: a temporary folder)")
     add("--seed", type=int, help="makes the shuffled order repeatable")
     add("--list", action="store_true", help="print the names of the cases and their engines, and end")
+    add_data_flag(parser)
     chosen = vars(parser.parse_args(arguments))
     if chosen.pop("list"):
         print("\n".join(f"{case.name}: {', '.join(case.engines)}" for case in all_cases()))
         return 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        results = run(Options(**chosen))
-    except (BenchError, jars.JarError) as error:
-        print(f"caudal bench: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 1 if results.failures else 0
+    return exit_code(lambda: run(Options(**chosen)))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,9 @@ It leaves out scans, windows and several machines; there is no peer beside it.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import json
 import shlex
-import signal
 import sys
 import tempfile
 import time
@@ -27,11 +25,12 @@ from rich.console import Console
 from rich.table import Table
 
 from caudal.bench import report
-from caudal.bench.broker import BenchError, touch_memory
+from caudal.bench.broker import touch_memory
 from caudal.bench.case import Figure, value_at_least, value_at_most
-from caudal.bench.client import Client, ClientError
+from caudal.bench.client import Client
+from caudal.bench.entry import BenchError, add_data_flag, exit_code, parser_of
 from caudal.bench.results import Row
-from caudal.bench.servers import CaudalServer, ServerError
+from caudal.bench.servers import CaudalServer
 from caudal.bench.streams_report import markdown_table
 from caudal.bench.views_workloads import TOPIC
 
@@ -258,28 +257,13 @@ def command_line(options: Options) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`python -m caudal.bench.views`; returns 2 when it could not be measured (a missed target is a result)."""
-    parser = argparse.ArgumentParser(
-        prog="caudal bench views", description="Measures point queries of a view, from Python and over HTTP."
-    )
-    add = parser.add_argument
-    add("--rounds", type=int, default=DEFAULT_ROUNDS, help="how often the queries are measured (default: %(default)s)")
-    add("--keys", type=int, default=KEYS, help="keys of the view (default: %(default)s)")
-    add("--seconds", type=float, default=SECONDS, help="length of each measurement (default: %(default)s)")
-    add("--quick", action="store_true", help="a smoke run: once and tiny; its figures mean nothing")
-    add("--json", action="store_true", help="print JSON instead of the table")
-    add("--markdown", type=Path, metavar="FILE", help="rewrite the generated part of this page")
-    add("--data", type=Path, metavar="DIR", help="where broker and view keep their data (default: a temporary folder)")
-    chosen = vars(parser.parse_args(arguments))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        run(Options(**chosen))
-    except (BenchError, ClientError, ServerError) as error:
-        print(f"caudal bench: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    """`python -m caudal.bench.views`"""
+    parser = parser_of("views", "Measures point queries of a view, from Python and over HTTP.", DEFAULT_ROUNDS)
+    parser.add_argument("--keys", type=int, default=KEYS, help="keys of the view (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement (default: %(default)s)")
+    add_data_flag(parser)
+    options = Options(**vars(parser.parse_args(arguments)))
+    return exit_code(lambda: run(options))
 
 
 if __name__ == "__main__":

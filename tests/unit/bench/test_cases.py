@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from caudal.bench.broker import BenchError, Options, chosen_cases, command_line, main
+from caudal.bench.broker import Options, chosen_cases, command_line, main
 from caudal.bench.case import all_cases, case
 from caudal.bench.cases.background import drop_page_cache, is_compacted
+from caudal.bench.entry import BenchError
 from caudal.bench.workloads import Pace, WorkloadError, message_chunks, percentile
 
 # What the issue asks for by name; a case that gets lost would otherwise only make the table shorter.
