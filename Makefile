@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INPUTS := pyproject.toml constraints.txt scripts/setup
 ARGS ?=
-PARALLEL := --numprocesses 2 --dist loadgroup
+PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parent
-LONGEST = ["conformance", "chaos", "spark"]
+LONGEST = ["spark", "chaos", "conformance", "registry"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,29 +30,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For pytest-xdist: what shares Spark's session, or a cluster, stays in one process; the longest begins first.
-
-    Other files may go anywhere. Most tests wait more than they compute, so that two processes do well on two cores.
-    """
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    """Folders with long files come first, so that two processes (pytest-xdist, file by file) end at the same time."""
     items.sort(key=_turn)
-
-
-def _group(item: pytest.Item) -> str:
-    if _needs_spark(item):
-        return "spark"
-    path = item.path.relative_to(TESTS)
-    return "conformance" if path.parts[0] == "conformance" else str(path)
 
 
 def _turn(item: pytest.Item) -> int:
     folder = item.path.relative_to(TESTS).parts[0]
-    return 0 if _needs_spark(item) else LONGEST.index(folder) if folder in LONGEST else len(LONGEST)
-
-
-def _needs_spark(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ())
+    return LONGEST.index(folder) if folder in LONGEST else len(LONGEST)
 
 
 @pytest.fixture(autouse=True)
