@@ -31,14 +31,17 @@ class Engine:
     def begin(self, command: Mapping[str, Any]) -> dict[str, Any]:
         job = job_of(command)
         begin = time.perf_counter()
-        self.host = SparkHost(threads=job.threads, mode=Mode(job.mode), batch_duration=job.batch_duration)
+        native = job.topology == "sql-map"  # which has a query of its own
+        if not native:
+            self.host = SparkHost(threads=job.threads, mode=Mode(job.mode), batch_duration=job.batch_duration)
         self.application = Application(
             streams_topologies.builder_of(job),
             host=self.host,
+            threads=job.threads,
             bootstrap=job.bootstrap,
             guarantee=job.guarantee,
             mode=job.mode,
-            lane="native" if job.topology == "sql-map" else "task",
+            lane="native" if native else "task",
             state_dir=job.state,
             session_timeout=SESSION_TIMEOUT_MS,
             replication_factor=1,
@@ -54,9 +57,10 @@ class Engine:
 
     def end(self, _command: Mapping[str, Any]) -> None:
         assert self.application is not None
-        assert self.host is not None
         self.application.stop()
-        self.host.close()
+        if self.host is not None:
+            self.host.close()
+            self.host = None
         self.application.raise_failure()
 
 

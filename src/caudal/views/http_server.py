@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ IDLE_SECONDS = 60.0
 HEAD_SECONDS = 10.0  # for a request that has begun
 SWEEP_SECONDS = 5.0
 THREADS = 4
+SWITCH_SECONDS = 0.0005
 
 NOT_HTTP = 40004
 WRONG_HOST = 40005
@@ -73,6 +75,8 @@ class ViewServer:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         listener = socket.create_server((self.host, self.port), family=family, backlog=512)
         self.port = listener.getsockname()[1]
+        # The thread that keeps views up to date must not hold the interpreter for 5 ms while a question waits.
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
         self._thread = threading.Thread(target=self._serve, args=(listener,), name="caudal-view-http", daemon=True)
         self._thread.start()
         return self

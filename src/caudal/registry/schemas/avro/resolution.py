@@ -181,7 +181,8 @@ class _Comparison:
                 )
                 found.append(_Problem("NAME_MISMATCH", f"{place}/aliases", "", sentence, field.name))
             elif sources:
-                found.extend(_all_under(f"{place}/type", self.compare(field.type, sources[0].type), field.name))
+                if problems := self.compare(field.type, sources[0].type):
+                    found.extend(_all_under(f"{place}/type", problems, field.name))
             elif field.default is MISSING:
                 sentence = (
                     f"the field '{field.name}' has no default value in the reader schema"
