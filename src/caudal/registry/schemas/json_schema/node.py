@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -109,11 +111,16 @@ class Node:
         return bool(self.value)
 
     def alike(self, other: Node, own: Any, others: Any) -> bool:
-        """Whether two values, one below each of these schemas, are written alike and surely mean the same."""
+        return self.alike_below(other)(own, others)
+
+    def alike_below(self, other: Node) -> Callable[[Any, Any], bool]:
+        """For two values, one below each of these schemas: whether they are written alike and surely mean the same."""
         mine, theirs = self.document, other.document
-        if mine.scope is None or mine.scope is not theirs.scope or own != others:
-            return False
-        return (mine.plain and theirs.plain) or repr(own) == repr(others)
+        if mine.scope is None or mine.scope is not theirs.scope:
+            return lambda own, others: False
+        if mine.plain and theirs.plain:
+            return operator.eq
+        return lambda own, others: own == others and repr(own) == repr(others)
 
     def default(self) -> bool:
         return any(isinstance(part.value, dict) and "default" in part.value for part in (self, *conjunction(self)))

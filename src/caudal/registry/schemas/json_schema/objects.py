@@ -46,22 +46,25 @@ class Content:
             found.append(self.rest)
         return found
 
-    def alike(self, name: str, other: Content) -> bool:
-        """A quick yes to: the property is the same in both, and nothing else is said of it here."""
-        return (
-            not self.patterns
-            and name in self.properties
-            and name in other.properties
-            and self.node.alike(other.node, self.properties[name], other.properties[name])
-        )
+    def settled(self, writer: Content) -> set[str]:
+        """Properties of which nothing has to be asked: the writer never has them, or says the same of them."""
+        theirs = writer.properties
+        found: set[str] = set()
+        if writer.rest is not None and writer.rest.value is False and not writer.patterns:
+            found = self.properties.keys() - theirs.keys()
+        if not self.patterns:
+            alike = self.node.alike_below(writer.node)
+            found.update(name for name, own in self.properties.items() if name in theirs and alike(own, theirs[name]))
+        return found
 
 
 def object_problems(comparer: Comparer, writers: Sequence[Node], reader: Node, path: str) -> Iterator[Problem]:
     written = [Content(node) for node in writers]
     wanted = Content(reader)
     told: set[str] = set()
+    settled = set[str]().union(*(wanted.settled(content) for content in written))
     for name in dict.fromkeys([*wanted.properties, *(name for content in written for name in content.properties)]):
-        if any(wanted.alike(name, content) for content in written):
+        if name in settled:
             continue
         for problem in _property(comparer, written, wanted, name, f"{path}/properties/{pointer(name)}"):
             told.add(name)
