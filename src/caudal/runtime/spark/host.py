@@ -44,7 +44,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
 GATHER_SECONDS = 10.0  # how long a start waits for applications that are still joining their groups
 THREADS = 16  # applications that are taken over, or closed, at the same time
-BATCH_DURATION = "10 minutes"  # of real-time mode: its end is a pause of up to 0.7 s, and nothing else depends on it
+BATCH_DURATION = "10 minutes"  # of real-time mode: its end is a pause of up to 0.6 s, and nothing else depends on it
 
 
 class _Run:
