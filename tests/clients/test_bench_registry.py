@@ -9,8 +9,6 @@ import pytest
 
 from caudal.bench import registry
 
-pytest.importorskip("uvicorn")
-
 
 def test_a_quick_run_measures_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "BENCHMARKS.md"

@@ -10,7 +10,9 @@ Otherwise than in the task lane, bytes behind a value, and text that is not UTF-
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import orjson
 
@@ -18,6 +20,8 @@ from caudal.plan.typed_sql import SqlType, Typed, quoted_name, text_literal
 from caudal.registry.client import RegisteredSchema, RegistryClient, RegistryError
 from caudal.serde.avro import Avro
 from caudal.serde.wire_format import HEAD_BYTES, head
+
+T = TypeVar("T")
 
 _TYPES = {
     "string": (SqlType.STRING, "STRING"),
@@ -69,7 +73,7 @@ def write_avro(serde: Avro, value: Typed) -> str:
         if given.type is not wanted and not (given.type is SqlType.NULL and nullable):
             raise NoNativeForm(f"is given a field '{field}' that is {given.type.value} and not {wanted.value}")
         parts.append(f"{text_literal(field)}, CAST({given.sql} AS {spark})")
-    subject = serde._subject(serde.schema)
+    subject = serde.subject_for(serde.schema)
     schema = _asked(serde, lambda client: client.lookup(subject, serde.schema or "", normalize=serde.normalize))
     _plain(schema)
     made = f"concat({_binary(schema.id)}, to_avro(named_struct({', '.join(parts)}), {text_literal(serde.schema)}))"
@@ -78,11 +82,11 @@ def write_avro(serde: Avro, value: Typed) -> str:
 
 def _versions(serde: Avro) -> list[RegisteredSchema]:
     """Every schema that records of this topic may have by now."""
-    subject = serde._subject(serde.schema or serde.reader_schema)
+    subject = serde.subject_for(serde.schema or serde.reader_schema)
     numbers = _asked(serde, lambda client: client.versions(subject))
     found = {}
     for number in numbers:
-        schema = _asked(serde, lambda client, number=number: client.version(subject, number))
+        schema = _asked(serde, partial(RegistryClient.version, subject=subject, version=number))
         _plain(schema)
         found[schema.id] = schema
     return list(found.values())
@@ -95,9 +99,9 @@ def _plain(schema: RegisteredSchema) -> None:
         raise NoNativeForm(f"meets the schema {schema.id}, which has {'references' if schema.references else 'rules'}")
 
 
-def _asked(serde: Avro, question: Any) -> Any:
+def _asked(serde: Avro, question: Callable[[RegistryClient], T]) -> T:
     try:
-        return question(RegistryClient(serde.registry))
+        return question(serde.client)
     except RegistryError as error:
         raise NoNativeForm(f"needs its schemas from the registry, which says: {error.message.rstrip('.')}") from None
 

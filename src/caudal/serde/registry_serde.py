@@ -208,7 +208,7 @@ class RegistrySerde(BuiltInSerde):
         if self.schema_id is not None:
             return self._schema(self.schema_id)
         if self.use_latest_version:
-            subject = self._subject(self.schema)
+            subject = self.subject_for(self.schema)
             latest = self._ask(lambda client: client.latest(subject), f"the latest schema of '{subject}'")
             return self._of_this_type(latest)
         if self.schema is None:
@@ -219,7 +219,7 @@ class RegistrySerde(BuiltInSerde):
 
     def _registered(self, text: str) -> RegisteredSchema:
         """The schema with its id in the subject."""
-        subject = self._subject(text)
+        subject = self.subject_for(text)
         if not self.auto_register:
             return self._ask(
                 lambda client: client.lookup(subject, text, self.type, self.references, normalize=self.normalize),
@@ -231,7 +231,8 @@ class RegistrySerde(BuiltInSerde):
         ).id
         return self._schema(id, subject)
 
-    def _subject(self, text: str | None) -> str:
+    def subject_for(self, text: str | None) -> str:
+        """Under which subject this schema is, or is to be, registered."""
         if self.subject is not None:
             return self.subject
         name = None if self.naming == TOPIC or text is None else self._record_name(text)
@@ -261,7 +262,7 @@ class RegistrySerde(BuiltInSerde):
         """The reader's schema where it is one of the registry's; a text of our own is the format's business."""
         if self.reader_schema is not None or not self.use_latest_version:
             return None
-        subject = self._subject(self.schema)
+        subject = self.subject_for(self.schema)
         return self._of_this_type(self._ask(lambda client: client.latest(subject), f"the latest schema of '{subject}'"))
 
     # ------------------------------------------------------------------ the registry

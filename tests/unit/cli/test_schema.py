@@ -14,7 +14,6 @@ from caudal.cli.main import main
 from caudal.registry.client import RegistryClient, RegistryError
 from caudal.registry.mock import forget_registry
 
-pytest.importorskip("fastavro")
 REGISTRY = "mock://schema-commands"
 
 
@@ -146,7 +145,6 @@ def test_diff_of_versions_and_of_a_file(schema: Schema, files: dict[str, str]) -
 
 
 def test_a_protobuf_file_is_compared_as_it_would_be_stored(schema: Schema, tmp_path: Path) -> None:
-    pytest.importorskip("grpc_tools")
     one, two = tmp_path / "one.proto", tmp_path / "two.proto"
     one.write_text('syntax = "proto3";\npackage shop;\nmessage Order { int64 id = 1; string customer = 2; }')
     two.write_text('syntax = "proto3";\npackage shop;\nmessage Order { int64 id = 1; int32 customer = 2; }')

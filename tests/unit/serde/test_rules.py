@@ -21,6 +21,7 @@ from caudal.serde.rules.cel import compiled
 from caudal.serde.rules.json_shape import json_shape
 from caudal.serde.rules.policy import READ, WRITE, rules_of
 from caudal.serde.rules.shapes import Shape, walked
+from caudal.serde.serde import SchemasUnavailable
 
 MOCK = "mock://rules"
 KEY = b64encode(bytes(range(32))).decode()
@@ -325,3 +326,14 @@ def test_shape_of_json_with_references() -> None:
         ("$.maybe", "STRING", "m", []),
         ("$.one.z", "BOOLEAN", True, []),
     ]
+
+
+def test_a_registry_that_is_away_is_no_rule_that_failed() -> None:
+    """With onFailure NONE a failed rule is passed over; what was to be masked must not be written in clear for that."""
+
+    def away() -> Shape:
+        raise SchemasUnavailable("There is no registry.")
+
+    masked = rule("mask", "MASK", mode="WRITE", tags=["PII"], onFailure="NONE")
+    with pytest.raises(SchemasUnavailable):
+        rules_of({"domainRules": [masked]}, None, away, WRITE)

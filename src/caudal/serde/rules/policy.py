@@ -24,7 +24,7 @@ from caudal.serde.rules.cel import SKIPPED, compiled
 from caudal.serde.rules.encryption import Cipher, NoKey, Sealed, SealedBytes, key_named
 from caudal.serde.rules.masking import Mask
 from caudal.serde.rules.shapes import Field, Shape, Visit, walked
-from caudal.serde.serde import SerdeError
+from caudal.serde.serde import SchemasUnavailable, SerdeError
 
 Run = Callable[[Any], Any]
 WRITE, READ = "WRITE", "READ"
@@ -106,6 +106,8 @@ class _Maker:
         failed, done = rule.action(rule.on_failure, mode), rule.action(rule.on_success, mode)
         try:
             execute = self._execute(rule, mode, rules)
+        except SchemasUnavailable:
+            raise  # says nothing about the rule: it must not pass for one that failed
         except ValueError as error:  # the rule itself is broken
             if failed == "NONE":
                 return lambda value: value
