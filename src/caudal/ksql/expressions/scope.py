@@ -1,0 +1,48 @@
+"""What names mean in an expression: each a column of the row at hand, and where in the row it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from caudal.ksql.errors import KsqlError, suggestion
+from caudal.ksql.syntax.tree import Name
+from caudal.ksql.types import SqlType
+
+
+class Where(Enum):
+    KEY = "key"  # key[index]; of a windowed key, key.key[index]
+    VALUE = "value"  # value[index]
+    WINDOW_START = "window start"  # key.start
+    WINDOW_END = "window end"  # key.end
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    name: str
+    type: SqlType
+    where: Where
+    index: int = 0
+    source: str | None = None  # the alias it can be qualified with
+
+
+class Scope:
+    """The columns that an expression may name. `is_windowed`: the row's key is a `Windowed`."""
+
+    def __init__(self, bindings: Iterable[Binding], *, is_windowed: bool = False) -> None:
+        self.bindings = tuple(bindings)
+        self.is_windowed = is_windowed
+
+    def resolve(self, name: Name) -> Binding:
+        found = [
+            one for one in self.bindings if one.name == name.name and (name.source is None or one.source == name.source)
+        ]
+        if len(found) == 1:
+            return found[0]
+        shown = name.name if name.source is None else f"{name.source}.{name.name}"
+        if not found:
+            known = [one.name for one in self.bindings]
+            raise KsqlError(f"Column '{shown}' cannot be resolved.{suggestion(name.name, known)}", name.at)
+        sources = ", ".join(sorted(f"{one.source}.{one.name}" for one in found))
+        raise KsqlError(f"Column '{shown}' is ambiguous. Could be {sources}.", name.at)

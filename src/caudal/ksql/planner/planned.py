@@ -1,0 +1,35 @@
+"""What planning gives: the topology that runs a query, and what its result is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caudal.ksql.schema import Schema
+from caudal.ksql.sources import Format, SourceKind, Window
+from caudal.plan.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where a persistent query writes to; properties that were not given are inherited from the leftmost source."""
+
+    name: str  # of the stream or table
+    kind: SourceKind
+    properties: tuple[tuple[str, object], ...] = ()  # of the WITH clause, upper-case names
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """The topology writes to `topic`: a push query's too, to a topic that exists in its own host only."""
+
+    topology: Topology
+    kind: SourceKind  # of the result
+    schema: Schema  # of the result
+    topic: str
+    key_format: Format
+    value_format: Format
+    window: Window | None
+    sources: tuple[str, ...]  # names of the streams and tables that are read
+    retention: int | None = None  # of a windowed result, ms
+    timestamp_column: str | None = None
+    warnings: tuple[str, ...] = ()
