@@ -85,11 +85,11 @@ def _common(common: SqlType, item: Typed, at: Position | None) -> SqlType | None
         if common.base in NUMBERS:
             number = number_type_of_text(item.value)
             if number is None:
-                raise KsqlError(f"Invalid input syntax for type {common.base.value}: \"{item.value}\".", at)
+                raise KsqlError(f'Invalid input syntax for type {common.base.value}: "{item.value}".', at)
             return widest(common, number)
         if common.base is Base.BOOLEAN:
             if boolean_of_text(item.value) is None:
-                raise KsqlError(f"Invalid input syntax for type BOOLEAN: \"{item.value}\".", at)
+                raise KsqlError(f'Invalid input syntax for type BOOLEAN: "{item.value}".', at)
             return common
         if common.base in TIMES:
             return common
@@ -148,7 +148,7 @@ def _literal(item: typed.Constant, target: SqlType, at: Position | None) -> Type
     if given.base is Base.STRING:
         possible = target.base in NUMBERS | TIMES | {Base.BOOLEAN, Base.BYTES}
         if target.base is Base.BOOLEAN and boolean_of_text(item.value) is None:
-            raise KsqlError(f"Invalid input syntax for type BOOLEAN: \"{item.value}\".", at)
+            raise KsqlError(f'Invalid input syntax for type BOOLEAN: "{item.value}".', at)
     elif isinstance(target, Decimal) and as_decimal(given) is not None:
         possible = True  # whether the value fits is what counts, not its type
     else:

@@ -61,8 +61,10 @@ def resolve(expression: tree.Expression, scope: Scope) -> Typed:
 
 def shown(expression: tree.Expression) -> str:
     """For messages."""
-    from caudal.ksql.syntax.format import format_expression
-
+    try:
+        from caudal.ksql.syntax.format import format_expression
+    except ImportError:
+        return repr(expression)
     return format_expression(expression)
 
 
@@ -130,7 +132,9 @@ class _Typer:
         if a == b == types.STRING and node.operator == "+":
             return typed.Arithmetic(types.STRING, "+", convert(left, a), convert(right, b))
         if not (is_number(a) and is_number(b)):
-            raise KsqlError(f"Error processing expression: {shown(node)}. Unsupported arithmetic types. {a} {b}", node.at)
+            raise KsqlError(
+                f"Error processing expression: {shown(node)}. Unsupported arithmetic types. {a} {b}", node.at
+            )
         if Base.DOUBLE in (a.base, b.base):
             result: SqlType = types.DOUBLE
         elif Base.DECIMAL in (a.base, b.base):
@@ -219,7 +223,10 @@ class _Typer:
 
     def logical(self, node: tree.And | tree.Or) -> Typed:
         word = "AND" if isinstance(node, tree.And) else "OR"
-        left, right = self.boolean(node.left, f"An operand of {word}"), self.boolean(node.right, f"An operand of {word}")
+        left, right = (
+            self.boolean(node.left, f"An operand of {word}"),
+            self.boolean(node.right, f"An operand of {word}"),
+        )
         return typed.Logical(types.BOOLEAN, word, left, right)
 
     def negation(self, node: tree.Not) -> Typed:
@@ -250,9 +257,7 @@ class _Typer:
                 raise KsqlError(f"LIKE needs STRINGs, but {shown(side)} is {part.type}.", node.at)
         if node.escape is not None and len(node.escape) != 1:
             raise KsqlError("Only single character escape is supported, but ESCAPE has another length.", node.at)
-        found = typed.Like(
-            types.BOOLEAN, convert(operand, types.STRING), convert(pattern, types.STRING), node.escape
-        )
+        found = typed.Like(types.BOOLEAN, convert(operand, types.STRING), convert(pattern, types.STRING), node.escape)
         return self.negated(found, node.negated)
 
     @staticmethod
@@ -298,7 +303,9 @@ class _Typer:
         operand, index = self.of(node.operand), self.of(node.index)
         if isinstance(operand.type, Array):
             if index.type not in (None, types.INTEGER, types.BIGINT):
-                raise KsqlError(f"An array's index must be an INTEGER, but {shown(node.index)} is {index.type}.", node.at)
+                raise KsqlError(
+                    f"An array's index must be an INTEGER, but {shown(node.index)} is {index.type}.", node.at
+                )
             return typed.Element(operand.type.element, operand, convert(index, index.type or types.INTEGER))
         if isinstance(operand.type, Map):
             try:
@@ -309,14 +316,14 @@ class _Typer:
                     node.at,
                 ) from None
         hint = " Use the dereference operator for STRUCTS: '->'." if isinstance(operand.type, Struct) else ""
-        raise KsqlError(f"Subscript expression ({shown(node)}) do not apply to {operand.type or 'NULL'}.{hint}", node.at)
+        raise KsqlError(
+            f"Subscript expression ({shown(node)}) do not apply to {operand.type or 'NULL'}.{hint}", node.at
+        )
 
     def dereference(self, node: tree.Dereference) -> Typed:
         operand = self.of(node.operand)
         if not isinstance(operand.type, Struct):
-            raise KsqlError(
-                f"'->' needs a STRUCT, but {shown(node.operand)} is {operand.type or 'NULL'}.", node.at
-            )
+            raise KsqlError(f"'->' needs a STRUCT, but {shown(node.operand)} is {operand.type or 'NULL'}.", node.at)
         field = operand.type.field(node.field)
         if field is None:
             near = suggestion(node.field, [one.name for one in operand.type.fields])
@@ -327,7 +334,9 @@ class _Typer:
         items = [self.of(one) for one in node.items]
         common = common_type(items, node.at)
         if common is None:
-            what = "Array constructor cannot be empty" if not items else "Cannot construct an array with all NULL elements"
+            what = (
+                "Array constructor cannot be empty" if not items else "Cannot construct an array with all NULL elements"
+            )
             raise KsqlError(f"{what}: its type would not be known. CAST one element to say which it is.", node.at)
         return typed.ArrayOf(types.array(common), tuple(convert(one, common, node.at) for one in items))
 
@@ -336,7 +345,9 @@ class _Typer:
         values = [self.of(value) for _, value in node.entries]
         of_key, of_value = common_type(keys, node.at), common_type(values, node.at)
         if of_key is None or of_value is None:
-            what = "Map constructor cannot be empty" if not keys else "Cannot construct a map with all NULL keys or values"
+            what = (
+                "Map constructor cannot be empty" if not keys else "Cannot construct a map with all NULL keys or values"
+            )
             raise KsqlError(f"{what}: its type would not be known. CAST one of them to say which it is.", node.at)
         entries = [
             (convert(key, of_key, node.at), convert(value, of_value, node.at))
@@ -413,9 +424,7 @@ class _Typer:
 
         return of
 
-    def lambda_of(
-        self, node: tree.Lambda, parameters: Sequence[SqlType], result: SqlType | None
-    ) -> typed.Lambda:
+    def lambda_of(self, node: tree.Lambda, parameters: Sequence[SqlType], result: SqlType | None) -> typed.Lambda:
         if len(set(node.parameters)) != len(node.parameters):
             raise KsqlError("Duplicate parameter in a lambda.", node.at)
         outer = self.parameters
