@@ -30,6 +30,7 @@ from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.functions import resolution
 from caudal.ksql.functions.signatures import Argument, LambdaArgument, LambdaType, as_decimal
 from caudal.ksql.syntax import tree
+from caudal.ksql.syntax.format import format_expression as shown
 from caudal.ksql.types import Array, Base, Decimal, Map, SqlType, Struct
 
 # Words that stand for themselves as an argument: TIMESTAMPADD(DAYS, 1, t). A column of that name comes first.
@@ -57,15 +58,6 @@ def resolve(expression: tree.Expression, scope: Scope) -> Typed:
         return _Typer(scope).of(expression)
     except RecursionError:
         raise KsqlError("The expression is nested too deeply.", expression.at) from None
-
-
-def shown(expression: tree.Expression) -> str:
-    """For messages."""
-    try:
-        from caudal.ksql.syntax.format import format_expression
-    except ImportError:
-        return repr(expression)
-    return format_expression(expression)
 
 
 class _Typer:
@@ -133,7 +125,8 @@ class _Typer:
             return typed.Arithmetic(types.STRING, "+", convert(left, a), convert(right, b))
         if not (is_number(a) and is_number(b)):
             raise KsqlError(
-                f"Error processing expression: {shown(node)}. Unsupported arithmetic types. {a} {b}", node.at
+                f"Error processing expression: {shown(node)}. Unsupported arithmetic types. {a} {b}",
+                node.at,
             )
         if Base.DOUBLE in (a.base, b.base):
             result: SqlType = types.DOUBLE
@@ -164,7 +157,8 @@ class _Typer:
         for side, part in ((node.left, left), (node.right, right)):
             if part.type not in (None, result) or result.base not in (Base.STRING, Base.BYTES):
                 raise KsqlError(
-                    f"'||' needs two STRINGs or two BYTES, but {shown(side)} is {part.type}: use CAST.", node.at
+                    f"'||' needs two STRINGs or two BYTES, but {shown(side)} is {part.type}: use CAST.",
+                    node.at,
                 )
         items: list[Typed] = []
         for part in (left, right):
@@ -195,7 +189,8 @@ class _Typer:
             )
         if not _comparable(a, operator, b):
             raise KsqlError(
-                f"Cannot compare {shown(left_node)} ({a}) to {shown(right_node)} ({b}) with {operator}.", node.at
+                f"Cannot compare {shown(left_node)} ({a}) to {shown(right_node)} ({b}) with {operator}.",
+                node.at,
             )
         doubles = Base.DOUBLE in (a.base, b.base)
         if Base.DECIMAL in (a.base, b.base) and doubles:
@@ -304,7 +299,8 @@ class _Typer:
         if isinstance(operand.type, Array):
             if index.type not in (None, types.INTEGER, types.BIGINT):
                 raise KsqlError(
-                    f"An array's index must be an INTEGER, but {shown(node.index)} is {index.type}.", node.at
+                    f"An array's index must be an INTEGER, but {shown(node.index)} is {index.type}.",
+                    node.at,
                 )
             return typed.Element(operand.type.element, operand, convert(index, index.type or types.INTEGER))
         if isinstance(operand.type, Map):
