@@ -209,8 +209,9 @@ class Query(Statement):
     emit: Emit | None = None
     limit: int | None = None
     order_by: tuple[OrderItem, ...] = ()
-    union: Query | None = None  # UNION ALL with this one
+    union: Query | None = None  # with this one; `emit` is the same in both, `order_by` and `limit` are the first one's
     distinct: bool = False
+    union_all: bool = True  # False: UNION, which leaves out duplicates
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
