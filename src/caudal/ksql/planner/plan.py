@@ -41,14 +41,9 @@ def plan_query(
 ) -> PlannedQuery:
     """The plan of a persistent query (`sink`), or of a push query. Raises KsqlError with the place in the statement."""
     try:
-        planned = _Query(query, catalog, application_id, sink, properties or {}).planned()
+        return _Query(query, catalog, application_id, sink, properties or {}).planned()
     except PlanError as error:
         raise KsqlError(str(error), _at(query)) from error
-    except KsqlError as error:
-        if query.text:
-            error.within(query.text)
-        raise
-    return planned
 
 
 def _at(query: Query) -> Position | None:
@@ -214,6 +209,10 @@ class _Query:
         """The rows of several SELECTs: streams of the same columns."""
         first = sinks.result_schema(flow)
         logical = [flow.logical]
+        if not query.union_all:
+            self.planning.warnings.append(
+                "UNION keeps duplicates as UNION ALL does: a stream has no end at which they could be told."
+            )
         other: Query | None = query.union
         while other is not None:
             self.planning.made += 1

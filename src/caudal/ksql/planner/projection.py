@@ -12,12 +12,13 @@ from enum import Enum
 from typing import Any
 
 from caudal.ksql.errors import KsqlError, Position
-from caudal.ksql.expressions.compiled import compile_predicate, compile_row
+from caudal.ksql.expressions.compiled import Compiled, compile_predicate, compile_row
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.scope import Where as Place
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.formats.serdes import row_serde
 from caudal.ksql.functions import resolution
+from caudal.ksql.functions.signatures import can_widen
 from caudal.ksql.planner import validation
 from caudal.ksql.planner.analysis import Item
 from caudal.ksql.planner.flow import Flow, KeyColumn, described
@@ -56,9 +57,15 @@ def filtered(flow: Flow, condition: Expression, clause: str, name: str) -> Flow:
     """WHERE and HAVING: of a table, rows that no longer match are taken back."""
     validation.condition(condition, flow, clause)
     compiled = compile_predicate(condition, flow.scope, clause)
-    function = Function(Where(compiled, flow.no_key), sql=compiled.sql)
+    function = Function(of_row(compiled, Where(compiled, flow.no_key)), sql=compiled.sql)
     logical = LogicalStep("FILTER", flow.logical.schema, format_expression(condition), (flow.logical,), name)
     return dataclasses.replace(flow, node=flow.node.filter(function), logical=logical, has_tombstones=flow.is_table)
+
+
+def of_row(compiled: Compiled, guarded: Callable[..., Any]) -> Callable[..., Any]:
+    """What the plan calls: the guard only where the compiled expressions cannot do without (they know null values
+    themselves, if they look at the value)."""
+    return compiled if compiled.reads_value() and not compiled.reads_key() else guarded
 
 
 # -- PARTITION BY ------------------------------------------------------------------------------------------------------
@@ -322,8 +329,6 @@ def _types(values: list[Item], scope: Scope, targets: Sequence[SqlType] | None) 
 
 def _widens(type: SqlType, wanted: SqlType) -> bool:
     """Whether a value may become one of the wanted type by itself (INT → BIGINT → DECIMAL → DOUBLE)."""
-    from caudal.ksql.expressions.coercion import can_widen
-
     return type == wanted or can_widen(type, wanted)
 
 
@@ -348,7 +353,7 @@ def _mapped(
     if shown is not None:
         function = Results(shown[0], compiled)
     else:
-        function = Select(compiled, flow.no_key)
+        function = of_row(compiled, Select(compiled, flow.no_key))
     return flow.node.map_values(Function(function, sql=compiled.sql), value=serde)
 
 

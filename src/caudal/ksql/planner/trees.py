@@ -10,7 +10,7 @@ from typing import Any
 from caudal.ksql.errors import Position
 from caudal.ksql.expressions.scope import Scope
 from caudal.ksql.functions import resolution
-from caudal.ksql.syntax.tree import Call, Expression, Lambda, Name
+from caudal.ksql.syntax.tree import Call, Cast, Expression, Lambda, Name, TypeName
 
 Replace = Callable[[Expression], Expression | None]  # None: look inside
 
@@ -70,8 +70,8 @@ def _rewritten(value: Any, replace: Replace, bound: frozenset[str]) -> Any:
 
 
 def canonical(expression: Expression, scope: Scope) -> Expression:
-    """The same expression with every column named in full, so that equal ones are equal as data. Raises where a name
-    is unknown or ambiguous."""
+    """The same expression with every column named in full and every custom type by what it is, so that equal ones are
+    equal as data. Raises where a name is unknown or ambiguous."""
 
     def qualify(one: Expression) -> Expression | None:
         if not isinstance(one, Name):
@@ -79,7 +79,22 @@ def canonical(expression: Expression, scope: Scope) -> Expression:
         found = scope.resolve(one)
         return Name(found.name, found.source, at=one.at)
 
-    return rewritten(expression, qualify)
+    return rewritten(with_types(expression, scope), qualify)
+
+
+def with_types(expression: Expression, scope: Scope) -> Expression:
+    """Custom types by what they are: what comes after has no catalog."""
+    if not scope.types:
+        return expression
+
+    def settle(one: Expression) -> Expression | None:
+        if isinstance(one, Cast) and isinstance(one.type, TypeName):
+            known = scope.type_named(one.type.text)
+            if known is not None:
+                return Cast(rewritten(one.operand, settle), known, at=one.at)
+        return None
+
+    return rewritten(expression, settle)
 
 
 def names(expression: Expression) -> Iterator[Name]:
