@@ -19,8 +19,9 @@ from caudal.ksql.expressions.codegen import Writer, define
 from caudal.ksql.expressions.coercion import convert
 from caudal.ksql.expressions.scope import Binding, Scope, Where
 from caudal.ksql.expressions.typed import Typed
-from caudal.ksql.expressions.typing import resolve, shown
+from caudal.ksql.expressions.typing import resolve
 from caudal.ksql.functions import user
+from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.tree import Expression
 from caudal.ksql.types import BOOLEAN, SqlType
 
@@ -54,7 +55,7 @@ def constant(expression: Expression, target: SqlType | None = None) -> Any:
     except KsqlError:
         raise
     except Exception as error:
-        raise KsqlError(f"{shown(expression)} cannot be computed: {error}", expression.at) from error
+        raise KsqlError(f"{format_expression(expression)} cannot be computed: {error}", expression.at) from error
 
 
 class Compiled:
@@ -99,7 +100,7 @@ class Compiled:
 
     @property
     def sql(self) -> str:
-        return ", ".join(shown(expression) for expression, _ in self.items)
+        return ", ".join(format_expression(expression) for expression, _ in self.items)
 
     def reads_value(self) -> bool:
         return self._reads({Where.VALUE})
@@ -154,7 +155,7 @@ class Compiled:
     def _report(self, index: int, error: Exception) -> None:
         doing = "evaluating predicate" if self.kind == PREDICATE else "computing expression"
         place = f" in {self.what}" if self.what else ""
-        processing_log.report(f"Error {doing} {shown(self.items[index][0])}{place}", error)
+        processing_log.report(f"Error {doing} {format_expression(self.items[index][0])}{place}", error)
 
     # -- data --
 
@@ -172,6 +173,32 @@ class Compiled:
 
     def __repr__(self) -> str:
         return f"Compiled({self.sql!r})"
+
+
+class Part:
+    """One of several functions of something that is data: called as fast as the function, pickled as `owner.name`."""
+
+    __slots__ = ("__call__", "name", "owner")
+    if TYPE_CHECKING:
+
+        def __call__(self, *arguments: Any) -> Any: ...
+
+    def __init__(self, owner: Any, name: str, call: Callable[..., Any]) -> None:
+        self.owner = owner
+        self.name = name
+        object.__setattr__(self, "__call__", call)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.owner, self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and (other.name, other.owner) == (self.name, self.owner)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.owner))
+
+    def __repr__(self) -> str:
+        return f"{self.owner!r}.{self.name}"
 
 
 def _rebuilt(

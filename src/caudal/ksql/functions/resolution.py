@@ -35,8 +35,6 @@ def load() -> None:
     if _loaded:
         return
     with _loading:
-        if _loaded:
-            return
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
         _loaded = True
