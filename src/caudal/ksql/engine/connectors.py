@@ -87,7 +87,9 @@ def create_connector(request: Request, statement: CreateConnector) -> Entity:
     connect = request.engine.connect()
     if statement.if_not_exists and connect.exists(statement.name):
         return warning(text_of(statement), f"Connector {statement.name} already exists")
-    config = {prop.name.lower() if prop.name.isupper() else prop.name: _text(prop.value) for prop in statement.properties}
+    config = {
+        prop.name.lower() if prop.name.isupper() else prop.name: _text(prop.value) for prop in statement.properties
+    }
     config["name"] = statement.name
     return entity("connector_info", text_of(statement), info=connect.create(statement.name, config))
 

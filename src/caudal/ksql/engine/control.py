@@ -30,9 +30,7 @@ def query_control(request: Request, statement: QueryControl) -> Entity | list[En
         transient = engine.push_queries.get(statement.query_id)
         if transient is not None:
             transient.close()
-            return entity(
-                "terminate_query", text_of(statement), queryId=transient.query_id, wasTerminated=True
-            )
+            return entity("terminate_query", text_of(statement), queryId=transient.query_id, wasTerminated=True)
     controlled: list[str] = []
 
     def decide(catalog: Catalog) -> Command | None:

@@ -16,6 +16,10 @@ from caudal.ksql.engine.definitions import query_data, source_data, type_data
 from caudal.ksql.engine.entities import Entity, current_status, warning
 from caudal.ksql.engine.handlers import Request, handles, text_of
 from caudal.ksql.errors import KsqlError
+from caudal.ksql.formats.ddl import altered, source_of
+from caudal.ksql.formats.properties import duration
+from caudal.ksql.formats.schemas import register_sink
+from caudal.ksql.planner.evolution import check_replacement
 from caudal.ksql.planner.plan import plan_query
 from caudal.ksql.planner.planned import PlannedQuery, Sink
 from caudal.ksql.sources import Source, SourceKind
@@ -43,8 +47,6 @@ class Already(Exception):
 
 @handles(CreateSource)
 def create_source(request: Request, statement: CreateSource) -> Entity:
-    from caudal.ksql.formats.ddl import source_of
-
     engine = request.engine
     word = statement.kind.value.lower()
 
@@ -64,9 +66,7 @@ def create_source(request: Request, statement: CreateSource) -> Entity:
         number = engine.log.write(decide)
     except Already as already:
         return warning(text_of(statement), str(already))
-    return current_status(
-        text_of(statement), (word, statement.name, "create"), f"{word.capitalize()} created", number
-    )
+    return current_status(text_of(statement), (word, statement.name, "create"), f"{word.capitalize()} created", number)
 
 
 def _check_name_is_free(catalog: Catalog, statement: CreateSource | CreateAsSelect) -> None:
@@ -150,7 +150,9 @@ def topic_configs(source: Source, given: dict[str, Any], *, sink: bool) -> dict[
         kept = retention if retention is not None else source.retention or DEFAULT_RETENTION_MS
         return {"cleanup.policy": "compact,delete", "retention.ms": str(kept)}
     if retention is not None:
-        raise KsqlError("Invalid config variable in the WITH clause: RETENTION_MS. Non-windowed tables do not support retention.")
+        raise KsqlError(
+            "Invalid config variable in the WITH clause: RETENTION_MS. Non-windowed tables do not support retention."
+        )
     # A table that was made over a topic of its own is compacted too: it is what its keys say last.
     return {"cleanup.policy": "compact"}
 
@@ -189,9 +191,11 @@ def create_as_select(request: Request, statement: CreateAsSelect) -> Entity:
         )
         source = source_of_plan(planned, statement, query_id)
         made.update(planned=planned, query_id=query_id)
-        if former is not None and existing is not None:
-            _check_can_evolve(request, catalog, former, existing, source, planned)
+        if former is not None:
+            _check_can_evolve(request, catalog, former, planned)
         _check_topic_is_free(catalog, source)
+        schema = planned.schema
+        register_sink(engine.schemas, source.topic, source.key_format, schema.key, source.value_format, schema.written)
         _ensure_sink_topic(request, catalog, planned, source, statement.properties)
         query = PersistentQuery(
             id=query_id,
@@ -301,23 +305,19 @@ def source_of_plan(planned: PlannedQuery, statement: CreateAsSelect, query_id: s
         timestamp_column=planned.timestamp_column,
         timestamp_format=planned.timestamp_format,
         query_id=query_id,
-        ttl=duration(ttl) if ttl is not None else None,
+        ttl=_milliseconds(ttl, "TTL") if ttl is not None else None,
         retention=planned.retention,
         statement=text_of(statement),
         properties=values,
     )
 
 
-def duration(value: Any) -> int:
-    """Milliseconds, of a number of them or of '7 DAYS'."""
-    from caudal.plan.durations import milliseconds
-
-    if isinstance(value, int):
-        return value
+def _milliseconds(value: Any, what: str) -> int:
+    """Of a number of them, or of '7 DAYS'."""
     try:
-        return milliseconds(str(value).lower())
-    except Exception:
-        raise KsqlError(f"'{value}' is not a duration: write it as '7 days', or in milliseconds.") from None
+        return value if isinstance(value, int) else duration(value)
+    except ValueError as error:
+        raise KsqlError(f"Invalid value '{value}' for {what}: {error}.") from None
 
 
 def _check_topic_is_free(catalog: Catalog, source: Source) -> None:
@@ -354,44 +354,12 @@ def _ensure_sink_topic(
     topics.create(source.topic, partitions, replicas, topic_configs(source, values, sink=True))
 
 
-def _check_can_evolve(
-    request: Request,
-    catalog: Catalog,
-    former: PersistentQuery,
-    existing: Source,
-    source: Source,
-    planned: PlannedQuery,
-) -> None:
+def _check_can_evolve(request: Request, catalog: Catalog, former: PersistentQuery, planned: PlannedQuery) -> None:
     """CREATE OR REPLACE: the new plan must be able to go on with the state of the old one."""
     from caudal.ksql.engine.queries import planned_query
 
-    for what, old, new in (
-        ("topic", existing.topic, source.topic),
-        ("key format", existing.key_format, source.key_format),
-        ("value format", existing.value_format, source.value_format),
-        ("window", existing.window, source.window),
-        ("key columns", existing.schema.key, source.schema.key),
-    ):
-        if old != new:
-            raise KsqlError(f"Cannot replace {source.name}: its {what} would change.")
-    for column in existing.schema.columns:
-        found = source.schema.find(column.name)
-        if found is None or found.type != column.type:
-            raise KsqlError(
-                f"Cannot replace {source.name}: The following columns are changed, missing or reordered: [{column}]."
-            )
     before = planned_query(former, catalog, request.engine.settings)
-    try:
-        from caudal.ksql.planner.evolution import check_replacement
-    except ImportError:
-        check_replacement = _same_state
     check_replacement(before, planned)
-
-
-def _same_state(before: PlannedQuery, after: PlannedQuery) -> None:
-    """Without the planner's word: only queries whose stores and internal topics stay as they are."""
-    if before.topology.stores != after.topology.stores or set(before.sources) != set(after.sources):
-        raise KsqlError("Cannot replace the query: its state would not fit the new one; drop it and create it anew.")
 
 
 # -- DROP, ALTER -------------------------------------------------------------------------------------------------------
@@ -439,15 +407,11 @@ def drop_source(request: Request, statement: DropSource) -> Entity:
             engine.delete_topic(source)
         except KsqlError as error:
             warnings.append(f"The topic of {source.name} was not deleted: {error}")
-    return current_status(
-        text_of(statement), (word, source.name, "drop"), message, number, warnings=warnings
-    )
+    return current_status(text_of(statement), (word, source.name, "drop"), message, number, warnings=warnings)
 
 
 @handles(AlterSource)
 def alter_source(request: Request, statement: AlterSource) -> Entity:
-    from caudal.ksql.formats.ddl import altered
-
     engine = request.engine
 
     def decide(catalog: Catalog) -> Command:
@@ -466,9 +430,7 @@ def alter_source(request: Request, statement: AlterSource) -> Entity:
 
     number = engine.log.write(decide)
     word = statement.kind.value.lower()
-    return current_status(
-        text_of(statement), (word, statement.name, "alter"), f"{word.capitalize()} altered", number
-    )
+    return current_status(text_of(statement), (word, statement.name, "alter"), f"{word.capitalize()} altered", number)
 
 
 # -- types -------------------------------------------------------------------------------------------------------------

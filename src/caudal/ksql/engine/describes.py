@@ -10,6 +10,8 @@ from caudal.ksql.engine.entities import Entity, entity, fields, query_line
 from caudal.ksql.engine.handlers import Request, handles, text_of
 from caudal.ksql.engine.queries import RUNNING
 from caudal.ksql.errors import KsqlError
+from caudal.ksql.functions.resolution import describe as described
+from caudal.ksql.planner.explain import explain as drawn
 from caudal.ksql.planner.planned import PlannedQuery, Sink
 from caudal.ksql.sources import Source, SourceKind
 from caudal.ksql.syntax.statements import CreateAsSelect, Describe, Explain, InsertInto, Query
@@ -23,12 +25,12 @@ def describe(request: Request, statement: Describe) -> Entity:
     engine = request.engine
     if statement.what in ("STREAMS", "TABLES"):
         kind = SourceKind(statement.what.removesuffix("S"))
-        described = [
+        shown_ones = [
             source_description(engine, source, extended=statement.extended)
             for source in sorted(engine.catalog.sources.values(), key=lambda one: one.name)
             if source.kind is kind
         ]
-        return entity("source_descriptions", text_of(statement), sourceDescriptions=described)
+        return entity("source_descriptions", text_of(statement), sourceDescriptions=shown_ones)
     assert statement.name is not None
     if statement.what == "FUNCTION":
         return entity("describe_function", text_of(statement), **function_description(statement.name))
@@ -90,8 +92,8 @@ def source_description(engine: Engine, source: Source, *, extended: bool) -> dic
 
 
 def _statistics(metrics: dict[str, Any]) -> str:
-    shown = {name: metrics[name] for name in ("records_in", "records_out", "records_per_second") if name in metrics}
-    return "  ".join(f"{name}: {value}" for name, value in (shown or {"state": metrics.get("state")}).items())
+    shown: dict[str, Any] = {name: metrics[name] for name in ("records", "written", "lag") if name in metrics}
+    return "  ".join(f"{name}: {value}" for name, value in shown.items())
 
 
 def _errors(metrics: dict[str, Any]) -> str:
@@ -123,9 +125,27 @@ def _line(engine: Engine, definition: PersistentQuery) -> dict[str, Any]:
 
 def function_description(name: str) -> dict[str, Any]:
     """As DESCRIBE FUNCTION shows it; the registry knows."""
-    from caudal.ksql.functions.resolution import describe as described
-
-    return dict(described(name.upper()))
+    found = described(name)
+    return {
+        "name": found.name,
+        "description": found.overview,
+        "author": found.author,
+        "version": "",
+        "path": "internal",
+        "functions": [
+            {
+                "arguments": [
+                    {"name": argument, "type": type, "description": "", "isVariadic": variadic}
+                    for argument, type, variadic in variation.arguments
+                ],
+                "returnType": variation.returns,
+                "description": variation.description,
+            }
+            for variation in found.variations
+        ],
+        "type": found.kind,
+        "category": found.category,
+    }
 
 
 # -- queries -----------------------------------------------------------------------------------------------------------
@@ -144,11 +164,11 @@ def query_description(engine: Engine, definition: PersistentQuery) -> dict[str, 
         "id": definition.id,
         "statementText": definition.sql,
         "windowType": sink.window.kind.value if sink is not None and sink.window else None,
-        "fields": fields(planned.schema if planned is not None else sink.schema) if planned or sink else [],
+        "fields": fields(planned.schema) if planned is not None else fields(sink.schema) if sink is not None else [],
         "sources": list(definition.sources),
         "sinks": [definition.sink],
         "topology": planned.topology.describe() if planned is not None else "",
-        "executionPlan": explained(planned) if planned is not None else "",
+        "executionPlan": explained(planned, definition.id) if planned is not None else "",
         "overriddenProperties": dict(definition.properties),
         "ksqlHostQueryStatus": {engine.settings.url.partition("://")[2]: state},
         "queryType": "PERSISTENT",
@@ -198,11 +218,6 @@ def explain(request: Request, statement: Explain) -> Entity:
     return entity("queryDescription", text_of(statement), planned.warnings, queryDescription=described)
 
 
-def explained(planned: PlannedQuery) -> str:
-    """The logical steps, as the planner draws them."""
-    try:
-        from caudal.ksql.planner.explain import explain as drawn
-    except ImportError:
-        return planned.topology.describe()
-    return str(drawn(planned))
-
+def explained(planned: PlannedQuery, query_id: str = "") -> str:
+    """The logical steps, the sub-topologies and the lane, as the planner draws them."""
+    return str(drawn(planned, query_id))

@@ -32,9 +32,7 @@ def insert_values(request: Request, statement: InsertValues) -> None:
         raise KsqlError("The server has disabled INSERT INTO ... VALUES functionality.")
     source = request.engine.catalog.source(statement.target, statement.at)
     check_insertable(source, statement.at)
-    named = statement.columns or tuple(
-        column.name for column in source.schema if column.place is not Place.HEADERS
-    )
+    named = statement.columns or tuple(column.name for column in source.schema if column.place is not Place.HEADERS)
     if len(named) != len(statement.values):
         raise KsqlError(
             f"Expected a value for each column. Expected Columns: [{', '.join(named)}]. "
@@ -52,6 +50,7 @@ def insert_values(request: Request, statement: InsertValues) -> None:
                 error.at = expression.at
             raise
     request.engine.inserts.insert(source, row, statement.at)
+    request.engine.views.touch(source.topic)
 
 
 def check_insertable(source: Source, at: Position | None = None) -> None:
@@ -85,6 +84,10 @@ class Inserts:
         self._serdes: dict[str, tuple[Source, Serde, Serde]] = {}
         self._stop = threading.Event()
 
+    def start(self) -> None:
+        """The producer gets its id, which takes longer than a record does."""
+        self._client()
+
     def insert(self, source: Source, row: Mapping[str, Any], at: Position | None = None) -> None:
         """`row` by column name, with values of the columns' types. Raises KsqlError where it is not in the topic."""
         future = self.send(source, row, at)
@@ -116,7 +119,9 @@ class Inserts:
         except KafkaException as error:
             raise KsqlError(f"Failed to insert values into '{source.name}'. {error.args[0].str()}", at) from None
         except BufferError:
-            raise KsqlError(f"Failed to insert values into '{source.name}'. Too many inserts are under way.", at) from None
+            raise KsqlError(
+                f"Failed to insert values into '{source.name}'. Too many inserts are under way.", at
+            ) from None
         return future
 
     def _record(self, source: Source, row: Mapping[str, Any], at: Position | None) -> tuple[bytes | None, bytes | None]:

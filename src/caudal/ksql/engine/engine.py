@@ -18,8 +18,8 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
@@ -42,14 +42,19 @@ from caudal.ksql.engine.queries import Queries
 from caudal.ksql.engine.settings import EngineSettings
 from caudal.ksql.engine.table_views import TableViews
 from caudal.ksql.engine.topics import Topics
-from caudal.ksql.errors import KsqlError, SyntaxProblem
+from caudal.ksql.errors import KsqlError, SyntaxProblem, suggestion
+from caudal.ksql.formats.rows_json import row_from_json
+from caudal.ksql.formats.schemas import RegistrySchemas
+from caudal.ksql.formats.values import Misfit
 from caudal.ksql.planner.planned import PlannedQuery, Sink
+from caudal.ksql.schema import ROWTIME, Column, Place
 from caudal.ksql.syntax.parser import parse_statement
 from caudal.ksql.syntax.script import split, substitute
 from caudal.ksql.syntax.statements import PrintTopic, Query, Statement
+from caudal.ksql.types import BIGINT
 from caudal.plan.errors import PlanError
 from caudal.plan.serdes import with_registry_of
-from caudal.plan.topology import SinkNode, SourceNode
+from caudal.plan.topology import SourceNode
 from caudal.registry.client import RegistryClient, RegistryError, configured_registry
 from caudal.runtime.errors import Handlers, OnError, StreamsError
 
@@ -102,6 +107,7 @@ class Engine:
         self._started = True
         self.queries.follow(self.log.catalog)
         self.push_queries.start()
+        self.inserts.start()
         return self
 
     def close(self) -> None:
@@ -211,9 +217,7 @@ class Engine:
             filled = substitute(text, dict(variables)) if variables else text
             return self._pull.answer(filled, lambda: _pull_query(filled), held)
 
-    def print_topic(
-        self, statement: PrintTopic | str, properties_: Mapping[str, Any] | None = None
-    ) -> Iterator[str]:
+    def print_topic(self, statement: PrintTopic | str, properties_: Mapping[str, Any] | None = None) -> Iterator[str]:
         """Lines; an empty one where nothing comes for a moment. Close the iterator to end it."""
         if isinstance(statement, str):
             with _told(statement):
@@ -227,19 +231,33 @@ class Engine:
 
     def insert_row(self, target: str, row: Mapping[str, Any]) -> None:
         """One row by column names, its values as JSON has them (/inserts-stream)."""
-        from caudal.ksql.engine.json_rows import coerced_row
+        self.send_row(target, row).result(dml.SECONDS)
 
+    def send_row(self, target: str, row: Mapping[str, Any]) -> Future[int]:
+        """The same without waiting for the broker: the future has the offset, or KafkaException."""
         source = self.catalog.source(target)
         with _told(""):
-            self.inserts.insert(source, coerced_row(source, row))
+            columns = [column for column in source.schema if column.place is not Place.HEADERS]
+            try:
+                values, unknown = row_from_json([*columns, Column(ROWTIME, BIGINT)], row)
+            except Misfit as error:
+                raise KsqlError(f"The row does not fit {source.name}: {error}") from None
+            if unknown:
+                raise KsqlError(
+                    f"Column name `{unknown[0]}` does not exist.{suggestion(unknown[0], source.schema.names())}"
+                )
+            future = self.inserts.send(source, values)
         self.views.touch(source.topic)
+        return future
 
     def plan(
         self, query: Query, held: Properties, *, sink: Sink | None = None, application_id: str | None = None
     ) -> PlannedQuery:
         from caudal.ksql.planner.plan import plan_query
 
-        name = application_id or f"_caudal-ksql-{self.settings.service_id}_transient_{os.getpid()}_{next(self._numbers)}"
+        name = (
+            application_id or f"_caudal-ksql-{self.settings.service_id}_transient_{os.getpid()}_{next(self._numbers)}"
+        )
         return plan_query(query, self.catalog, application_id=name, sink=sink, properties=held.merged())
 
     def bounded(self, query: Query, held: Properties, limit: int | None) -> list[tuple[Any, ...]]:
@@ -254,9 +272,7 @@ class Engine:
 
             return batch_rows(self.settings, planned, columns_of(planned))
         job = replace(self._job(planned, limit=limit), begins=begins, ends=ends, keyed=is_table)
-        answer = self.push_queries.query(
-            job, selected_schema(planned), query.text, "PULL", held[properties.MAX_PUSH]
-        )
+        answer = self.push_queries.query(job, selected_schema(planned), query.text, "PULL", held[properties.MAX_PUSH])
         with answer:
             if not is_table:
                 return list(answer)
@@ -271,7 +287,9 @@ class Engine:
         topology = with_registry_of(planned.topology, self.settings.registry or configured_registry())
         begins = self._begins(planned)
         failing = any(
-            self.catalog.sources[name].on_error.value == "FAIL" for name in planned.sources if name in self.catalog.sources
+            self.catalog.sources[name].on_error.value == "FAIL"
+            for name in planned.sources
+            if name in self.catalog.sources
         )
         return Job(
             topology=topology,
@@ -305,8 +323,11 @@ class Engine:
         """Where each partition is read from: fixed when the statement comes, so that no row after it is missed."""
         sources = self._sources(planned)
         places = self._places(planned)
-        latest = [place for place in places if sources[place[0]].reset == "latest"]
-        earliest = [place for place in places if sources[place[0]].reset != "latest"]
+        read = [self.catalog.sources[name] for name in planned.sources if name in self.catalog.sources]
+        # A table that a stream is joined with is what it is, whenever the question comes.
+        whole = {one.topic for one in read if one.is_table} if any(not one.is_table for one in read) else set()
+        latest = [place for place in places if sources[place[0]].reset == "latest" and place[0] not in whole]
+        earliest = [place for place in places if place not in latest]
         return {**self._offsets(latest, OffsetSpec.latest()), **self._offsets(earliest, OffsetSpec.earliest())}
 
     def _bounds(self, planned: PlannedQuery) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
@@ -336,11 +357,9 @@ class Engine:
         return self._registry
 
     @property
-    def schemas(self) -> Any:
+    def schemas(self) -> RegistrySchemas:
         """The registry, as CREATE statements ask it for columns."""
-        from caudal.ksql.formats.schemas import Schemas
-
-        return Schemas(self.registry_client())
+        return RegistrySchemas(self.registry_client())
 
     def connect(self) -> Connect:
         url = self.settings.connect or self.settings.properties.get("ksql.connect.url")

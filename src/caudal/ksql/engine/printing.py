@@ -108,7 +108,8 @@ def _decoded(kind: str, data: bytes, registry: RegistryClient, topic: str, is_ke
     from caudal.serde import Avro, JsonSchema, Protobuf
     from caudal.serde.serde import bound
 
-    serde: Any = {"AVRO": Avro, "JSON": JsonSchema, "PROTOBUF": Protobuf}[kind](registry=registry)
+    makers: dict[str, Any] = {"AVRO": Avro, "JSON": JsonSchema, "PROTOBUF": Protobuf}
+    serde = makers[kind](registry=registry)
     return bound(serde, topic, is_key).deserialize(data)
 
 

@@ -163,7 +163,9 @@ class PushPool:
                 )
         data = pickle.dumps(job)
         process = self._take()
-        query = PushQuery(f"transient_{about}_{next(self._numbers)}_{time.time_ns() // 1_000_000}", schema, sql, process, self)
+        query = PushQuery(
+            f"transient_{about}_{next(self._numbers)}_{time.time_ns() // 1_000_000}", schema, sql, process, self
+        )
         with self._lock:
             self._running[query.query_id] = query
         try:

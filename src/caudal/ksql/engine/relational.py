@@ -110,9 +110,7 @@ def _expanded(query: Query, relation: Relation) -> list[SelectItem]:
     for item in query.items:
         expression = item.expression
         if isinstance(expression, Star):
-            found = [
-                one for one in relation.items if one.shown and expression.source in (None, one.source)
-            ]
+            found = [one for one in relation.items if one.shown and expression.source in (None, one.source)]
             if not found:
                 raise KsqlError(f"There is no source called {expression.source}.", expression.at)
             sources = list(dict.fromkeys(one.source for one in relation.items))
@@ -120,8 +118,8 @@ def _expanded(query: Query, relation: Relation) -> list[SelectItem]:
             found.sort(key=lambda one: (sources.index(one.source), not one.is_key))
             several = len(sources) > 1
             for one in found:
-                alias = f"{one.source}_{one.name}" if several and expression.source is None else one.name
-                items.append(SelectItem(Name(one.name, one.source, at=expression.at), alias))
+                name = f"{one.source}_{one.name}" if several and expression.source is None else one.name
+                items.append(SelectItem(Name(one.name, one.source, at=expression.at), name))
         elif isinstance(expression, StructStar):
             type = type_of(expression.operand, relation.scope())
             if not isinstance(type, Struct):
@@ -162,8 +160,12 @@ def _columns(
     for item, type in zip(items, types, strict=True):
         assert item.alias is not None
         expression = item.expression
-        is_key = not grouped and isinstance(expression, Name) and (
-            (expression.name, expression.source) in keys or (expression.source is None and expression.name in bare)
+        is_key = (
+            not grouped
+            and isinstance(expression, Name)
+            and (
+                (expression.name, expression.source) in keys or (expression.source is None and expression.name in bare)
+            )
         )
         yield Column(item.alias, type, Place.KEY if is_key else Place.VALUE)
 

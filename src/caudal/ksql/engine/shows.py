@@ -11,7 +11,8 @@ from caudal.ksql.engine.entities import Entity, entity, query_line, source_line,
 from caudal.ksql.engine.handlers import Request, handles, text_of
 from caudal.ksql.engine.queries import RUNNING
 from caudal.ksql.errors import KsqlError
-from caudal.ksql.functions import registry as functions
+from caudal.ksql.functions.resolution import describe as described
+from caudal.ksql.functions.resolution import names
 from caudal.ksql.sources import SourceKind
 from caudal.ksql.syntax.statements import Show
 
@@ -39,7 +40,7 @@ def _sources(request: Request, statement: Show, kind: SourceKind) -> Entity:
         described = [source_description(request.engine, source, extended=True) for source in found]
         return entity("source_descriptions", text_of(statement), sourceDescriptions=described)
     name = "streams" if kind is SourceKind.STREAM else "tables"
-    return entity(name, text_of(statement), **{name: [source_line(source) for source in found]})
+    return {**entity(name, text_of(statement)), name: [source_line(source) for source in found]}
 
 
 def _queries(request: Request, statement: Show) -> Entity:
@@ -121,7 +122,9 @@ def _properties(request: Request, statement: Show) -> Entity:
     defaults = sorted(
         name
         for name in properties.KNOWN
-        if name not in request.session and name not in engine.settings.properties and name not in engine.catalog.settings
+        if name not in request.session
+        and name not in engine.settings.properties
+        and name not in engine.catalog.settings
     )
     return entity(
         "properties",
@@ -133,15 +136,8 @@ def _properties(request: Request, statement: Show) -> Entity:
 
 
 def _functions(request: Request, statement: Show) -> Entity:
-    from caudal.ksql.functions.resolution import names
-
-    names()  # what defines functions is imported by it
-    lines: list[dict[str, str]] = []
-    for name, definitions in functions.SCALARS.items():
-        lines.append({"name": name, "type": "SCALAR", "category": definitions[0].category})
-    lines += [{"name": name, "type": "AGGREGATE", "category": "AGGREGATE"} for name in functions.AGGREGATES]
-    lines += [{"name": name, "type": "TABLE", "category": "TABLE"} for name in functions.TABLE_FUNCTIONS]
-    lines.sort(key=lambda line: line["name"])
+    found = [described(name) for name in names()]
+    lines = [{"name": one.name, "type": one.kind, "category": one.category} for one in found]
     return entity("function_names", text_of(statement), functions=lines)
 
 

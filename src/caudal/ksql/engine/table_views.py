@@ -142,7 +142,10 @@ class TableView:
         tail = 16 if is_session else 8
         low = _LOWEST if is_session else min(first, _HIGHEST)
         high = _HIGHEST if is_session else max(min(start[1], _HIGHEST), 0)
-        begin, end = raw_key + _time.pack(low), raw_key + _time.pack(high) + (b"\xff" * 8 if is_session else b"") + b"\0"
+        begin, end = (
+            raw_key + _time.pack(low),
+            raw_key + _time.pack(high) + (b"\xff" * 8 if is_session else b"") + b"\0",
+        )
         for raw, value, timestamp in self._view.raw_range(begin, end):
             if len(raw) != len(raw_key) + tail or not raw.startswith(raw_key):
                 continue  # of another key that happens to lie in between

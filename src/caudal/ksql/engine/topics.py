@@ -81,7 +81,9 @@ class Topics:
             config=dict(configs),
         )
         try:
-            self.admin.create_topics([new], operation_timeout=SECONDS, request_timeout=SECONDS)[name].result(SECONDS + 1)
+            self.admin.create_topics([new], operation_timeout=SECONDS, request_timeout=SECONDS)[name].result(
+                SECONDS + 1
+            )
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
