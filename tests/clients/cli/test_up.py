@@ -23,7 +23,7 @@ from .conftest import Caudal
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(data), "--kafka-port", "0"]
-    command += ["--registry-port", "0", *arguments]
+    command += ["--registry-port", "0", "--ksql-port", "0", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
