@@ -158,7 +158,7 @@ class LogStore:
         """Lets go of everything without writing: for tests that play a crash in the same process."""
         self._closed = True
         self.cleaner.kill()
-        for log in self.logs.values():
+        for log in list(self.logs.values()):
             log.abandon()
         self._threads.shutdown(wait=True)
         os.close(self._lock)
@@ -329,7 +329,7 @@ class LogStore:
     async def apply_retention(self) -> int:
         """Deletes what retention allows to delete; how many segments went."""
         count, now = 0, _now_ms()
-        logs = [log for log in self.logs.values() if log.failure is None]
+        logs = [log for log in list(self.logs.values()) if log.failure is None]
         # Timestamps of old segments come from their time indexes: read in a thread, so that the loop never waits.
         await self._in_thread(_load_timestamps, logs, now)
         for number, log in enumerate(logs):

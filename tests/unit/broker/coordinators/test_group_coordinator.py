@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 import time
 from typing import Any
 
@@ -87,6 +89,37 @@ async def test_a_group_survives_a_restart_with_members_and_offsets(broker: FakeB
     assert list(after.groups.committed()) == [("g", "orders", 2, 42)]
     assert after.groups.states() == {"Empty": 0, "PreparingRebalance": 0, "CompletingRebalance": 0, "Stable": 1}
     await after.groups.close()
+
+
+async def test_the_states_may_be_asked_in_any_thread(broker: FakeBroker) -> None:
+    """Embedded brokers are looked at from the thread of a test while groups come and go on the loop."""
+    await member_of(broker, "g")
+    known = broker.groups.groups
+    group = known["g"]
+    done = threading.Event()
+
+    def ask() -> int:
+        asked = 0
+        while not done.is_set():
+            assert broker.groups.states()["Stable"] >= 1
+            asked += 1
+        return asked
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        asking = asyncio.ensure_future(asyncio.to_thread(ask))
+        deadline = time.monotonic() + 0.5
+        while time.monotonic() < deadline and not asking.done():
+            for number in range(50):
+                known[str(number)] = group
+            await asyncio.sleep(0)
+            for number in range(50):
+                del known[str(number)]
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+    assert await asking > 0
 
 
 async def test_loaded_members_time_out_for_real(broker: FakeBroker) -> None:
