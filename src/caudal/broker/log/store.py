@@ -214,8 +214,9 @@ class LogStore:
 
     def _flush_done(self, log: Log, done: asyncio.Future[None]) -> None:
         self._flushes.pop(log, None)
-        if not done.cancelled():
-            done.exception()  # taken note of: whoever waits gets it, and nobody may
+        # The exception is taken note of: whoever waits gets it, and nobody may.
+        if not done.cancelled() and done.exception() is None and log.flush_due and not log.closed:
+            self._flush_soon(log)  # appended while this flush ran, perhaps with acks=0: nobody else asks for them
 
     async def _flush_after(self, current: asyncio.Future[None], log: Log) -> None:
         await asyncio.wait([current])
