@@ -6,12 +6,15 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from caudal.broker.errors import ErrorCode
 from caudal.broker.log.checkpoints import CLEAN_SHUTDOWN
+from caudal.broker.log.store import LogStore
 from caudal.broker.wire.api_keys import ApiKey
+from caudal.testing import embedded_broker
 from tests.robustness.raw import Closed, Raw, batch_of
 
 from .process import BrokerProcess, running_broker
@@ -142,3 +145,38 @@ def test_a_second_signal_does_not_hurt(tmp_path: Path) -> None:
         broker.process.send_signal(signal.SIGINT)
         assert broker.process.wait(20) == 0
         assert (broker.data / CLEAN_SHUTDOWN).exists()
+
+
+def test_a_stop_does_not_wait_for_a_topic_that_is_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An internal topic has fifty partitions, and on a slow disk they take longer than a stop may."""
+    made = threading.Semaphore(0)
+    count = 0
+    create = LogStore.create
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        log = create(*arguments)
+        made.release()
+        time.sleep(0.05)
+        return log
+
+    with embedded_broker(data=tmp_path / "data") as broker:
+        monkeypatch.setattr(LogStore, "create", slow)
+        with Raw(broker.port, 60) as client:
+            topic = {"name": "t", "num_partitions": 500, "replication_factor": 1, "assignments": [], "configs": []}
+            client.send_request(ApiKey.CREATE_TOPICS, 5, {"topics": [topic], "timeout": 10_000, "validate_only": False})
+            for _ in range(3):
+                assert made.acquire(timeout=60)
+            broker.stop()
+        assert count < 500
+        assert (broker.data / CLEAN_SHUTDOWN).exists()
+        monkeypatch.undo()
+        broker.start()
+        assert "t" not in broker.broker.metadata.topics
+        with Raw(broker.port) as client:
+            assert client.create_topic("t") == ErrorCode.none
+            assert client.produce("t", batch_of(b"a")).base_offset == 0
+    assert "belongs to no topic" not in caplog.text
