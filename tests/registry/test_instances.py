@@ -16,6 +16,7 @@ import httpx
 import pytest
 from confluent_kafka import Producer
 
+from caudal.cli.registry_process import GIVE_UP_SECONDS
 from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.registry.conftest import QUICK_MEMBER, QUICK_SESSIONS
 from tests.registry.process import HEADERS, RegistryProcess
@@ -135,6 +136,16 @@ def test_a_writer_that_was_only_asleep_cannot_write_any_more(instances: StartMan
     for id_, text in ids.items():
         for instance in (first, second):
             assert json.loads(instance.get(f"/schemas/ids/{id_}")["schema"]) == json.loads(text)
+
+
+def test_it_stops_while_it_still_waits_for_the_broker(start: Start, fresh: EmbeddedBroker) -> None:
+    """A pen is waited for up to 30 s, for instance while a slow disk makes the topic of the transactions."""
+    fresh.faults.delay("INIT_PRODUCER_ID", 120, 100)
+    process = start()
+    assert process.facts["writer"] is False
+    began = time.monotonic()
+    assert process.stop() == 0
+    assert time.monotonic() - began < GIVE_UP_SECONDS
 
 
 def test_a_restart_replays_the_topic(start: Start) -> None:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import faulthandler
 import gc
 import json
 import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from caudal.cli.errors import CliError, UsageError
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8081
-STOP_SECONDS = 30.0
+STOP_SECONDS = 10.0
+GIVE_UP_SECONDS = 15.0
 BACKLOG = 2048
 EXTRA = "the Schema Registry needs its extra: pip install 'caudal[registry]'"
 # Of the group's member only: the other clients would warn about them.
@@ -49,8 +52,8 @@ def is_installed() -> bool:
     return all(find_spec(name) is not None for name in ("uvicorn", "httptools", "httpx", "fastavro", "jsonschema"))
 
 
-def run(options: Options) -> int:
-    """Until stopped; the exit code."""
+def run(options: Options) -> NoReturn:
+    """Until stopped; then this process ends."""
     started = time.perf_counter()
     if not is_installed():
         raise CliError(EXTRA)
@@ -66,11 +69,17 @@ def run(options: Options) -> int:
     listener = bind(options.host, options.port)
     import uvloop
 
+    # No `with`, and no return: both would wait for the threads, and one that waits for an answer of a slow broker (the
+    # pen, the end of the log) does so for up to half a minute. Everything that counts has been done by then.
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run(options, listener, started))
+        code = runner.run(_run(options, listener, started))
     finally:
         listener.close()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -128,6 +137,8 @@ async def _run(options: Options, listener: socket.socket, started: float) -> int
         await stop_wanted
         log.info("stopping")
     finally:
+        # Nothing in this process may hold it longer, not even a client that keeps the GIL: it says where it hung.
+        faulthandler.dump_traceback_later(GIVE_UP_SECONDS, exit=True)
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await server.stop()
