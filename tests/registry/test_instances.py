@@ -57,7 +57,7 @@ def instances(fresh: EmbeddedBroker, started: list[RegistryProcess]) -> StartMan
         started.extend(RegistryProcess(fresh.bootstrap, *QUICK_MEMBER) for _ in range(count))
         for process in started:
             process.wait()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not any(process.is_writer() for process in started):
             assert time.monotonic() < deadline, "nobody writes"
         return sorted(started, key=lambda process: not process.is_writer())
@@ -225,7 +225,7 @@ def test_a_topic_that_cannot_keep_schemas_is_refused(
     fresh.create_topic("_schemas", partitions, cleanup_policy=policy)
     with (tmp_path / "log").open("wb") as log:
         process = RegistryProcess(fresh.bootstrap, log=log)
-        assert process.process.wait(20) == 1
+        assert process.process.wait(60) == 1
     text = (tmp_path / "log").read_text()
     assert words in text
     assert "Traceback" not in text
@@ -268,7 +268,7 @@ def test_the_broker_may_go_and_come_back(start: Start, fresh: EmbeddedBroker) ->
 def test_no_broker_and_taken_ports_are_told(fresh: EmbeddedBroker, tmp_path: Path) -> None:
     def outcome(bootstrap: str, port: int = 0) -> tuple[int, str]:
         with (tmp_path / "log").open("wb") as log:
-            code = RegistryProcess(bootstrap, log=log, port=port).process.wait(20)
+            code = RegistryProcess(bootstrap, log=log, port=port).process.wait(60)
         return code, (tmp_path / "log").read_text()
 
     code, text = outcome("127.0.0.1:1")

@@ -46,7 +46,7 @@ async def running(tmp_path: Path) -> AsyncIterator[LogStore]:
     await store.close()
 
 
-async def until(condition: Callable[[], object], seconds: float = 5) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "did not happen in time"
