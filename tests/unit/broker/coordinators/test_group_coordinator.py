@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ async def commit(
     broker: FakeBroker, group: str, offset: int, topic: str = "orders", partition: int = 0
 ) -> list[ErrorCode]:
     return await broker.groups.commits.commit(group, Committer(), [Commit(topic, None, partition, offset)], version=9)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        await asyncio.sleep(0.01)
 
 
 def shown(broker: FakeBroker) -> list[dict[str, Any]]:
@@ -123,11 +131,10 @@ async def test_the_states_may_be_asked_in_any_thread(broker: FakeBroker) -> None
 
 
 async def test_loaded_members_time_out_for_real(broker: FakeBroker) -> None:
-    await member_of(broker, "g", session_timeout_ms=150)
+    await member_of(broker, "g", session_timeout_ms=1000)
     after = await broker.restarted()
     assert after.groups.states()["Stable"] == 1
-    await asyncio.sleep(0.3)
-    assert after.groups.states()["Empty"] == 1
+    await until(lambda: after.groups.states()["Empty"] == 1)
     again = await after.restarted()
     assert again.groups.groups["g"].members == {}
     await again.groups.close()
@@ -436,8 +443,7 @@ async def test_expiry_runs_by_itself() -> None:
     broker = FakeBroker("orders", offsets_retention_minutes=0, offsets_retention_check_interval_ms=20)
     await broker.start()
     await commit(broker, "g", 1)
-    await asyncio.sleep(0.2)
-    assert broker.groups.groups == {}
+    await until(lambda: broker.groups.groups == {})
     await broker.groups.close()
 
 

@@ -256,21 +256,23 @@ class TestHousekeeping:
         await running.flush(log)  # with the files that come but once
         append_values(log, 1)
         calls: list[int] = []
+        go_on = threading.Event()
         real = os.fsync
 
         def slow(fd: int) -> None:
             calls.append(fd)
-            time.sleep(0.05)
+            go_on.wait(60)
             real(fd)
 
         monkeypatch.setattr(os, "fsync", slow)
         first = asyncio.ensure_future(running.flush(log))
-        await asyncio.sleep(0.01)
+        await until(lambda: calls)
         append_values(log, 1)
         others = [asyncio.ensure_future(running.flush(log)) for _ in range(20)]
         cancelled = others.pop()
         await asyncio.sleep(0)
         cancelled.cancel()
+        go_on.set()
         await first
         await asyncio.gather(*others)
         monkeypatch.undo()
