@@ -6,13 +6,14 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from caudal.cli import http_process
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.http_process import DEFAULT_HOST
 
 DEFAULT_PORT = 8088
+STOP_SECONDS = 25.0  # queries finish their batch and commit
 DEFAULT_SERVICE_ID = "default_"
 DEFAULT_DATA = Path("caudal-data") / "ksql"
 EXTRA = "KSQL needs its extra: pip install 'caudal[ksql]'"
@@ -55,8 +56,8 @@ def missing_java() -> str | None:
     return None
 
 
-def run(options: Options) -> int:
-    """Until stopped; the exit code."""
+def run(options: Options) -> NoReturn:
+    """Until stopped; then this process ends."""
     if not is_installed():
         raise CliError(EXTRA)
     trouble = missing_java()
@@ -69,8 +70,9 @@ def run(options: Options) -> int:
         log_level=options.log_level,
         ready_fd=options.ready_fd,
         stop_on_stdin_eof=options.stop_on_stdin_eof,
+        stop_seconds=STOP_SECONDS,
     )
-    return http_process.run(process, options.bootstrap, lambda listener: _Ksql(options, listener))
+    http_process.run(process, options.bootstrap, lambda listener: _Ksql(options, listener))
 
 
 class _Ksql:

@@ -65,4 +65,4 @@ def ksql_server(
         ready_fd=ready_fd,
         stop_on_stdin_eof=stop_on_stdin_eof,
     )
-    raise typer.Exit(run(options))
+    run(options)

@@ -34,6 +34,7 @@ from caudal.cli.registry_process import EXTRA as REGISTRY_EXTRA
 from caudal.cli.registry_process import is_installed as registry_is_installed
 
 READY_SECONDS = 120.0
+STOP_WAIT_SECONDS = STOP_SECONDS + 5  # longer than any of the servers gives itself
 DEFAULT_DATA = Path("caudal-data")
 BROKER, REGISTRY = "Kafka broker", "Schema Registry"
 BROKER_ADDRESS, REGISTRY_ADDRESS = "{broker}", "{registry}"
@@ -298,8 +299,9 @@ def _stop(running: list[_Running]) -> None:
         if item.process.poll() is None:
             item.process.terminate()
         try:
-            item.process.wait(STOP_SECONDS + 5)
+            item.process.wait(STOP_WAIT_SECONDS)
         except subprocess.TimeoutExpired:
+            print(f"the {item.service.name} did not stop in {STOP_WAIT_SECONDS:.0f} s and is killed", file=sys.stderr)
             item.process.kill()
             item.process.wait()
         if item.process.stdin is not None:
