@@ -98,8 +98,7 @@ def _check_names(old: PlannedQuery, new: PlannedQuery) -> None:
 
 def _refused(reason: str) -> KsqlError:
     return KsqlError(
-        f"Cannot replace the query and continue from its state: {reason}. "
-        "DROP it and create it again to begin anew."
+        f"Cannot replace the query and continue from its state: {reason}. DROP it and create it again to begin anew."
     )
 
 
