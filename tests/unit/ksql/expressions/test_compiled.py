@@ -247,7 +247,8 @@ def test_constant(text: str, target: SqlType | None, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a", "Column 'A' cannot be resolved"), ("1 / 0", "1 / 0 cannot be computed: Division by zero")]
+    ("text", "message"),
+    [("a", "Column 'A' cannot be resolved"), ("1 / 0", "1 / 0 cannot be computed: Division by zero")],
 )
 def test_constant_that_is_none(text: str, message: str) -> None:
     with pytest.raises(KsqlError, match=message) as caught:

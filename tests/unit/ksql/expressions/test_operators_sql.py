@@ -189,7 +189,11 @@ DECIMALS = [
     ("x + CAST(1 AS DECIMAL(3, 1))", "DECIMAL(5, 2)", "11.10"),
     # more digits than Python's default context has
     ("123456789012345678901234567890.1 + 0.1", "DECIMAL(32, 1)", "123456789012345678901234567890.2"),
-    ("12345678901234567890.5 * 98765432109876543210.5", "DECIMAL(43, 2)", "1219326311370217952293019356616819082450.25"),
+    (
+        "12345678901234567890.5 * 98765432109876543210.5",
+        "DECIMAL(43, 2)",
+        "1219326311370217952293019356616819082450.25",
+    ),
     ("123456789012345678901234567890.1 / 7.0", "DECIMAL(37, 6)", "17636684144620811271604938270.014286"),
     ("1.0 / 999999999999999999999.0", "DECIMAL(26, 24)", "0.000000000000000000001000"),
     # comparisons know no scale
@@ -410,7 +414,9 @@ def test_value(text: str, kind: str, value: Any) -> None:
     assert same(found, value), found
 
 
-@pytest.mark.parametrize("text", ["i / z", "i % z", "l / z", "x / 0", "x % 0.0", "i / (j + 3)", "1 / 0", "da = s", "ti > s"])
+@pytest.mark.parametrize(
+    "text", ["i / z", "i % z", "l / z", "x / 0", "x % 0.0", "i / (j + 3)", "1 / 0", "da = s", "ti > s"]
+)
 def test_failure_is_null_with_a_line_in_the_log(text: str) -> None:
     with processing_log.collected() as lines:
         _, found = evaluate(text, ROW)
