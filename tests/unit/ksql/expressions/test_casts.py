@@ -235,7 +235,7 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("source", (*SIMPLE, *NESTED))
+@pytest.mark.parametrize("source", [*SIMPLE, *NESTED])
 def test_pairs(source: str) -> None:
     for target in (*SIMPLE, *NESTED):
         of, to = parse_type(source), parse_type(target)

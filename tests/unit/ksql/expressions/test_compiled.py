@@ -259,9 +259,9 @@ def test_constant_that_is_none(text: str, message: str) -> None:
 def test_names() -> None:
     scope = Scope([Binding("ID", INTEGER, Where.VALUE, 0, "L"), Binding("ID", STRING, Where.VALUE, 1, "R")])
     assert type_of(parse_expression("r.id"), scope) == STRING
-    with pytest.raises(KsqlError, match="Column 'ID' is ambiguous. Could be L.ID, R.ID."):
+    with pytest.raises(KsqlError, match=r"Column 'ID' is ambiguous\. Could be L\.ID, R\.ID\."):
         type_of(parse_expression("id"), scope)
-    with pytest.raises(KsqlError, match="Column 'X.ID' cannot be resolved"):
+    with pytest.raises(KsqlError, match=r"Column 'X\.ID' cannot be resolved"):
         type_of(parse_expression("x.id"), scope)
 
 

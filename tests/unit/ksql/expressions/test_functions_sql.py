@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ def seen(*arguments: Any) -> Any:
 def functions() -> Iterator[None]:
     """Functions of the tests' own; they are gone afterwards."""
     resolution.load()
-    define = {
+    define: dict[str, tuple[tuple[str, ...], Callable[..., Any], bool]] = {
         "T_SEEN": (("(a T) -> T", "(a T, b T) -> T"), seen, False),
         "T_NULLS": (("(a T, b INTEGER) -> T",), seen, True),
         "T_MANY": (("(first STRING, rest BIGINT...) -> BIGINT",), lambda first, *rest: sum(rest), False),

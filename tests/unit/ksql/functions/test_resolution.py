@@ -137,6 +137,6 @@ def test_every_function_can_be_read_and_described() -> None:
         assert described.overview or name.startswith("T_"), name
     for table in (registry.SCALARS, registry.AGGREGATES, registry.TABLE_FUNCTIONS):
         for definitions in table.values():
-            for definition in definitions:  # type: ignore[attr-defined]
+            for definition in definitions:
                 for text in definition.signatures:
                     parse(text)

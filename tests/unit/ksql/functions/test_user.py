@@ -1,4 +1,4 @@
-"""Functions of the users' own: types from hints, what is refused, folders, and the same functions in another process."""
+"""Functions of the users' own: types from hints, what is refused, folders, and the same ones in another process."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def aggregate(text: str, *values: Any) -> tuple[Any, Aggregation]:
 
 def test_aggregate() -> None:
     @udaf(description="The mean.")
-    class U_Mean:  # noqa: N801
+    class U_Mean:
         def initial(self) -> list[int]:
             return [0, 0]
 
