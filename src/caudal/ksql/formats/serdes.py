@@ -159,9 +159,7 @@ def _check_type(format: str, column: Column, at: Position | None) -> None:
             f"The '{format}' format does not support type '{type.base.value}', column: `{column.name}`.", at
         )
     if format in ("JSON", "JSON_SR") and _any(type, _has_other_keys):
-        raise KsqlError(
-            f"The '{format}' format only supports MAP types with STRING keys, column: `{column.name}`.", at
-        )
+        raise KsqlError(f"The '{format}' format only supports MAP types with STRING keys, column: `{column.name}`.", at)
 
 
 def _check_schema(format: Format, written: Sequence[Column], places: Mapping[str, Position]) -> None:
