@@ -1,5 +1,5 @@
-"""CREATE and ALTER statements that are refused: the sentence and the place, marked in the text with «. Without a mark the
-error is about the statement as a whole."""
+"""CREATE and ALTER statements that are refused: the sentence and the place, marked in the text with «. Without a mark
+the error is about the statement as a whole."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ WITH = [
     ),
     (
         "CREATE STREAM s (a INT) WITH (kafka_topic='t')",
-        "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one or set a default via "
+        "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. Either provide one or set a default "
+        "via "
         "the 'ksql.persistence.default.format.value' config.",
     ),
     (
@@ -111,7 +112,8 @@ WITH = [
     ),
     (
         "CREATE STREAM s (a INT) WITH («kafka_topic='a b', value_format='JSON')",
-        "Invalid value 'a b' for property KAFKA_TOPIC: a topic's name has letters, digits, '.', '_' and '-', at most 249 "
+        "Invalid value 'a b' for property KAFKA_TOPIC: a topic's name has letters, digits, '.', '_' and '-', at most "
+        "249 "
         "of them.",
     ),
     (
@@ -166,7 +168,8 @@ WITH = [
     ),
     (
         "CREATE STREAM s (a INT) WITH (kafka_topic='t', «value_format='JSON', format='JSON')",
-        "Cannot supply both 'VALUE_FORMAT' and 'FORMAT' properties, as 'FORMAT' sets both key and value formats. Either "
+        "Cannot supply both 'VALUE_FORMAT' and 'FORMAT' properties, as 'FORMAT' sets both key and value formats. "
+        "Either "
         "use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'.",
     ),
     (
@@ -177,7 +180,8 @@ WITH = [
     ),
     (
         f"CREATE STREAM s (a INT) WITH ({OK}, «value_schema_full_name='a.B')",
-        "'VALUE_SCHEMA_FULL_NAME' is only valid with the format AVRO, JSON_SR or PROTOBUF, and the value format is JSON.",
+        "'VALUE_SCHEMA_FULL_NAME' is only valid with the format AVRO, JSON_SR or PROTOBUF, and the value format is "
+        "JSON.",
     ),
     (
         "CREATE STREAM s (a INT) WITH (kafka_topic='t', value_format='PROTOBUF', «value_avro_schema_full_name='a.B')",
@@ -202,13 +206,15 @@ WITH = [
     *(
         (
             f"CREATE STREAM s (a INT) WITH (kafka_topic='t', value_format='DELIMITED', «value_delimiter='{text}')",
-            f"Invalid value '{text}' for property VALUE_DELIMITER: a delimiter is a single character, or SPACE, or TAB.",
+            f"Invalid value '{text}' for property VALUE_DELIMITER: a delimiter is a single character, or SPACE, or "
+            f"TAB.",
         )
         for text in ("ab", " ", '"')
     ),
     (
         f"CREATE STREAM s (a INT) WITH ({OK}, «value_protobuf_nullable_representation='OPTIONAL')",
-        "'VALUE_PROTOBUF_NULLABLE_REPRESENTATION' is only valid with the format PROTOBUF or PROTOBUF_NOSR, and the value "
+        "'VALUE_PROTOBUF_NULLABLE_REPRESENTATION' is only valid with the format PROTOBUF or PROTOBUF_NOSR, and the "
+        "value "
         "format is JSON.",
     ),
     (
@@ -235,11 +241,13 @@ WITH = [
     ),
     (
         f"CREATE STREAM s (k INT KEY, a INT) WITH ({OK}, «window_type='TUMBLING')",
-        "TUMBLING windows require 'WINDOW_SIZE' to be provided in the WITH clause. For example: WINDOW_SIZE='10 SECONDS'.",
+        "TUMBLING windows require 'WINDOW_SIZE' to be provided in the WITH clause. For example: WINDOW_SIZE='10 "
+        "SECONDS'.",
     ),
     (
         f"CREATE STREAM s (k INT KEY, a INT) WITH ({OK}, «window_type='HOPPING')",
-        "HOPPING windows require 'WINDOW_SIZE' to be provided in the WITH clause. For example: WINDOW_SIZE='10 SECONDS'.",
+        "HOPPING windows require 'WINDOW_SIZE' to be provided in the WITH clause. For example: WINDOW_SIZE='10 "
+        "SECONDS'.",
     ),
     (
         f"CREATE STREAM s (k INT KEY, a INT) WITH ({OK}, window_type='SESSION', «window_size='5 SECONDS')",
@@ -408,7 +416,8 @@ FORMAT_LIMITS = [
 INFERENCE = [
     (
         "CREATE STREAM s WITH (kafka_topic='absent', «value_format='AVRO')",
-        "Schema for message values on topic 'absent' does not exist in the Schema Registry. Subject: absent-value. Name "
+        "Schema for message values on topic 'absent' does not exist in the Schema Registry. Subject: absent-value. "
+        "Name "
         "the columns in the statement, or register a schema for the subject.",
     ),
     (
@@ -436,7 +445,8 @@ INFERENCE = [
     ),
     (
         "CREATE STREAM s WITH (kafka_topic='tree', «value_format='AVRO')",
-        "Unable to use the schema of the values on topic 'tree': The Avro schema refers to Node inside of itself, which "
+        "Unable to use the schema of the values on topic 'tree': The Avro schema refers to Node inside of itself, "
+        "which "
         "SQL has no type for.",
     ),
     (
@@ -494,7 +504,7 @@ def test_a_bad_timestamp_pattern_is_refused() -> None:
         f"CREATE STREAM s (ts STRING) WITH ({OK}, timestamp='ts', timestamp_format='yyyy-QQQQQQ')"
     )
     assert isinstance(statement, CreateSource)
-    with pytest.raises(KsqlError, match="^Invalid timestamp format 'yyyy-QQQQQQ': ") as caught:
+    with pytest.raises(KsqlError, match=r"^Invalid timestamp format 'yyyy-QQQQQQ': ") as caught:
         source_of(statement, catalog())
     assert caught.value.at == statement.properties[3].at
 
@@ -540,7 +550,8 @@ ALTERED = [
     (
         ORDERS.replace("'JSON'", "'JSON', wrap_single_value=false"),
         "ALTER STREAM orders ADD COLUMN «a INT",
-        "Cannot alter stream 'ORDERS': its single value is not wrapped (WRAP_SINGLE_VALUE=false), so that there is no place "
+        "Cannot alter stream 'ORDERS': its single value is not wrapped (WRAP_SINGLE_VALUE=false), so that there is no "
+        "place "
         "for another column.",
     ),
     (
@@ -572,7 +583,7 @@ def test_a_querys_sink_cannot_be_altered() -> None:
     change = parse_statement("ALTER STREAM orders ADD COLUMN a INT")
     assert isinstance(statement, CreateSource) and isinstance(change, AlterSource)
     source = replace(source_of(statement, catalog()), query_id="CSAS_ORDERS_1")
-    with pytest.raises(KsqlError, match="^ALTER command is not supported for CREATE ... AS statements.$"):
+    with pytest.raises(KsqlError, match=r"^ALTER command is not supported for CREATE ... AS statements.$"):
         altered(source, change, catalog())
 
 
@@ -589,7 +600,8 @@ def test_a_server_without_registry_says_so() -> None:
         (
             "ksql.persistence.default.format.value",
             "JASON",
-            "Invalid value 'JASON' for config ksql.persistence.default.format.value: Unknown format: JASON. Did you mean "
+            "Invalid value 'JASON' for config ksql.persistence.default.format.value: Unknown format: JASON. Did you "
+            "mean "
             f"'JSON'? There are: {FORMATS}.",
         ),
         (
