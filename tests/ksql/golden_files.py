@@ -27,7 +27,6 @@ from caudal.ksql.syntax.parser import parse_script
 from caudal.ksql.syntax.script import split
 from caudal.ksql.syntax.statements import AssertValues, InsertValues
 from caudal.ksql.types import BIGINT, SqlType
-
 from tests.ksql.harness import Harness
 
 FOLDER = Path(__file__).parent / "golden"
@@ -70,14 +69,17 @@ def read(path: Path) -> list[Case]:
 
 def run(case: Case) -> None:
     """Raises AssertionError where a case does not hold."""
+    error: KsqlError | None = None
     try:
         _run(case.text)
-    except KsqlError as error:
-        assert case.error is not None, f"{case}: {error.explained()}"
-        assert case.error in [one.__name__ for one in type(error).__mro__], f"{case}: {type(error).__name__}: {error}"
-        assert case.message in str(error), f"{case}: {error}"
-    else:
-        assert case.error is None, f"{case}: no error"
+    except KsqlError as raised:
+        error = raised
+    if case.error is None:
+        assert error is None, f"{case}: {error.explained()}"
+        return
+    assert error is not None, f"{case}: no error"
+    assert case.error in [one.__name__ for one in type(error).__mro__], f"{case}: {type(error).__name__}: {error}"
+    assert case.message in str(error), f"{case}: {error}"
 
 
 def _run(text: str) -> None:

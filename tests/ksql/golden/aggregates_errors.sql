@@ -140,12 +140,12 @@ CREATE TABLE t AS SELECT k, COUNT(*) AS v FROM s GROUP BY COUNT(*);
 --@expected.error: KsqlError
 --@expected.message: GROUP BY does not support aggregate functions
 
---@test: no such aggregate
+--@test: no such function in an aggregate
 CREATE STREAM s (k STRING KEY, i INT, l BIGINT, d DOUBLE, m DECIMAL(6, 2), t STRING, xs ARRAY<INT>)
   WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
-CREATE TABLE t AS SELECT k, COUNT(*) AS n, SUMM(i) AS v FROM s GROUP BY k;
+CREATE TABLE t AS SELECT k, COUNT(ABSS(i)) AS v FROM s GROUP BY k;
 --@expected.error: KsqlError
---@expected.message: Can't find any functions with the name 'SUMM'. Did you mean 'SUM'?
+--@expected.message: Can't find any functions with the name 'ABSS'. Did you mean 'ABS'?
 
 --@test: a column that is neither grouped nor aggregated
 CREATE STREAM s (k STRING KEY, i INT, l BIGINT, d DOUBLE, m DECIMAL(6, 2), t STRING, xs ARRAY<INT>)
