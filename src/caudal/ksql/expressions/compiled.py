@@ -160,7 +160,7 @@ class Compiled:
     # -- data --
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.kind, self.items, self.bindings, self.is_windowed, self.what, user.folders())
+        return _rebuilt, (self.kind, self.items, self.bindings, self.is_windowed, self.what, user.origins())
 
     def _data(self) -> tuple[Any, ...]:
         return self.kind, self.items, self.bindings, self.is_windowed
@@ -207,9 +207,9 @@ def _rebuilt(
     bindings: tuple[Binding, ...],
     is_windowed: bool,
     what: str,
-    folders: Sequence[str],
+    origins: Sequence[tuple[str, str]],
 ) -> Compiled:
-    user.load_folders(folders)
+    user.load_origins(origins)
     return Compiled(kind, items, Scope(bindings, is_windowed=is_windowed), what)
 
 

@@ -108,7 +108,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class LambdaArgument:
-    """A lambda among the arguments of a call: its number of parameters, and the type of its body once theirs are known."""
+    """A lambda among the arguments of a call: how many parameters it has, and its body's type once theirs are known."""
 
     arity: int
     body: Callable[[Sequence[SqlType]], SqlType | None] = field(compare=False)
