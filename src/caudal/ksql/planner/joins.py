@@ -328,9 +328,7 @@ def _copies(first: Side, second: Side, kind: JoinKind) -> tuple[bool, bool]:
     return first.keeps_key and left_missing, second.keeps_key and right_missing
 
 
-def _joiner(
-    first: Side, second: Side, kind: JoinKind, condition: Condition, swapped: bool
-) -> tuple[Function, tuple]:  # type: ignore[type-arg]
+def _joiner(first: Side, second: Side, kind: JoinKind, condition: Condition, swapped: bool) -> tuple[Function, tuple]:  # type: ignore[type-arg]
     copy_left, copy_right = _copies(first, second, kind)
     left, right = first.flow, second.flow
     rows = JoinRows(

@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from caudal.ksql.sources import Source
 from tests.ksql.harness import Harness
 
+from caudal.ksql.sources import Source
+
 FOLDER = Path(__file__).parent / "cases"
-_LINE = re.compile(r"(?P<source>\S+) (?:<(?P<start>\d+),(?P<end>\d+)> )?(?P<row>\[.*\])(?P<gone> !)?(?: @(?P<at>-?\d+))?")
+_LINE = re.compile(
+    r"(?P<source>\S+) (?:<(?P<start>\d+),(?P<end>\d+)> )?(?P<row>\[.*\])(?P<gone> !)?(?: @(?P<at>-?\d+))?"
+)
 
 # What every case may read.
 SOURCES = """

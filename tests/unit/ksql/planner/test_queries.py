@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.unit.ksql.planner.case_files import by_source, cases, expected, harness, pipe, shown
 
 from caudal.ksql import processing_log
-from tests.unit.ksql.planner.case_files import by_source, cases, expected, harness, pipe, shown
 
 
 @pytest.mark.parametrize("case", cases("queries"))
