@@ -56,6 +56,10 @@ class With:
 class _Wrong(Exception):
     """Why a value cannot be one of a property."""
 
+    def __str__(self) -> str:
+        said = str(self.args[0])
+        return said if said.endswith(("?", ".")) else f"{said}."
+
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
@@ -127,7 +131,7 @@ def _one_of(*names: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         name = _text(value).upper()
         if name not in names:
-            raise _Wrong(f"it is one of {', '.join(names)}.{suggestion(name, names)}".rstrip("."))
+            raise _Wrong(f"it is one of {', '.join(names)}.{suggestion(name, names)}")
         return name
 
     return read
@@ -209,11 +213,11 @@ def read_with(given: Iterable[Property | tuple[str, Any]], where: Where, kind: S
         if where not in places:
             raise KsqlError(f"Invalid config variable(s) in the WITH clause of {where.value}: {name}.", place)
         if name in values:
-            raise KsqlError(f"The property {name} is given twice in the WITH clause.", place)
+            raise KsqlError(f"The property {name} is given twice.", place)
         try:
             values[name] = read(value)
         except _Wrong as error:
-            raise KsqlError(f"Invalid value {_shown(value)} for property {name}: {error}.", place) from None
+            raise KsqlError(f"Invalid value {_shown(value)} for property {name}: {error}", place) from None
         if place is not None:
             at[name] = place
     found = With(values, at)
@@ -327,7 +331,7 @@ def _default_format(part: str, statement_properties: Mapping[str, Any]) -> str:
     try:
         return _format(given)
     except _Wrong as error:
-        raise KsqlError(f"Invalid value {_shown(given)} for config {setting}: {error}.") from None
+        raise KsqlError(f"Invalid value {_shown(given)} for config {setting}: {error}") from None
 
 
 def _format_properties(part: str, name: str, found: With) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 The same row gives the same bytes, always: stores and partitions go by the bytes of a key. So maps are sorted, a zero
 has no sign where SQL knows none, and a STRUCT is an array in the order of its fields. orjson's array was measured
-against marshal (quicker by a fifth, but it may not be fed from a topic, and its bytes depend on what is interned), pickle
-(as quick, larger, unsafe) and `struct` (slower to read as soon as there is text).
+against marshal (quicker by a fifth, but it may not be fed from a topic, and its bytes depend on what is interned),
+pickle (as quick, larger, unsafe) and `struct` (slower to read as soon as there is text).
 """
 
 from __future__ import annotations

@@ -189,7 +189,12 @@ def exploded(flow: Flow, items: list[Item], calls: list[Call], project: Callable
         types = tuple(type_of(argument, flow.scope) for argument in call.arguments)
         _, result, parameters = resolution.table_function(call.name, types, position(call))
         arguments = compile_row(
-            list(zip(call.arguments, parameters, strict=True)), flow.scope, f"{call.name} in SELECT"
+            [
+                (one, type if isinstance(type, SqlType) else None)
+                for one, type in zip(call.arguments, parameters, strict=True)
+            ],
+            flow.scope,
+            f"{call.name} in SELECT",
         )
         made.append(TableFunctionCall(call.name, types, arguments))
         name = f"KSQL_SYNTH_{number}"
@@ -250,7 +255,7 @@ def projected(
         values = [item for item in values if all(item is not one for one, _ in bounds)]
         columns += [dataclasses.replace(bound, name=item.name, source=None) for item, bound in bounds]
     types = _types(values, flow.scope, targets)
-    if shown is not None and sink is not None and not values:
+    if keys is Keys.ALL and not values:
         raise KsqlError("The projection contains no value columns.", at)
     node = _mapped(flow, list(zip((item.expression for item in values), types, strict=True)), tuple(types), shown)
     has_key = complete or keys is Keys.SOME
