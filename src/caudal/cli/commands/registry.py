@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap
-from caudal.cli.registry_process import DEFAULT_HOST, DEFAULT_PORT, Options, run
+from caudal.cli.http_process import DEFAULT_HOST
+from caudal.cli.registry_process import DEFAULT_PORT, Options, run
 
 
 def register(app: typer.Typer) -> None:
