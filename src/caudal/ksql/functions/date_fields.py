@@ -62,8 +62,6 @@ def time_of(fields: Fields) -> time:
 def timestamp_of(fields: Fields, read_zone: Zone | None, zone: Zone) -> datetime:
     """`zone` holds where the text had none. In UTC, cut to milliseconds."""
     checked = _checked(fields)
-    if "QuarterOfYear" in checked and _whole_date(checked) is None:
-        raise ValueError("Unsupported temporal field in timestamp: QuarterOfYear")
     microseconds, days = _clock(checked)
     day = _whole_date(checked) or _partial_date(checked)
     local = datetime(day.year, day.month, day.day) + timedelta(days=days, microseconds=microseconds // 1000 * 1000)

@@ -17,7 +17,7 @@ _ENDS = "\\n\\r\\x85\\u2028\\u2029"  # line terminators, as the inside of a clas
 _NOT_WITHIN_CRLF = "(?:(?<!\\r)|(?!\\n))"
 _LAST_LINE_END = f"{_NOT_WITHIN_CRLF}(?=(?:\\r\\n|[{_ENDS}])?\\Z)"
 _LINE_END = f"{_NOT_WITHIN_CRLF}(?=[{_ENDS}]|\\Z)"
-_LINE_START = f"(?:\\A|(?<=[{_ENDS}]){_NOT_WITHIN_CRLF}(?!\\Z))"
+_LINE_START = f"(?:\\A|(?<=[{_ENDS}]){_NOT_WITHIN_CRLF})(?!\\Z)"
 _HORIZONTAL = " \\t\\xa0\\u1680\\u180e\\u2000-\\u200a\\u202f\\u205f\\u3000"
 _VERTICAL = f"\\x0b\\f{_ENDS}"
 

@@ -83,7 +83,7 @@ _SHORT = {
     "Asia/Singapore": "SGT",
 }
 # The zone that a name stands for where one is read: the best known of those that share it.
-NAMED_ZONES = {
+_NAMED_ZONES = {
     "ACDT": "Australia/Adelaide",
     "ACST": "Australia/Adelaide",
     "AEDT": "Australia/Sydney",
@@ -125,6 +125,17 @@ NAMED_ZONES = {
     "WEST": "Europe/Lisbon",
     "WET": "Europe/Lisbon",
 }
+
+
+@cache
+def zones_by_name() -> Mapping[str, str]:
+    """The ids that short and full names stand for."""
+    full = {
+        name if isinstance(name, str) else name[""]: _NAMED_ZONES[short]
+        for short, name in _NAMES.items()
+        if short in _NAMED_ZONES
+    }
+    return {**_NAMED_ZONES, **full}
 
 
 class Zone(NamedTuple):
