@@ -160,7 +160,9 @@ class Harness:
         planned = self.running[number].planned
         rows = self._rows(planned.topic, planned.schema, planned.key_format, planned.value_format, None)
         order = planned.selected
-        return [{name: row[name] for name in (*order, *(n for n in row if n not in order)) if name in row} for row in rows]
+        return [
+            {name: row[name] for name in (*order, *(n for n in row if n not in order)) if name in row} for row in rows
+        ]
 
     def _rows(
         self, topic: str, schema: Schema, key_format: Format, value_format: Format, window: Window | None

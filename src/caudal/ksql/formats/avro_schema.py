@@ -139,7 +139,15 @@ def _schema(type: SqlType, full: str) -> Any:
 
 def sql_type(schema: Any, upper: bool = True) -> SqlType:
     """The SQL type of an Avro schema (as parsed JSON); KsqlError where there is none. `upper`: names in upper case."""
-    return _Inference(upper).type(schema, "")
+    return sql_type_with(schema, (), upper)
+
+
+def sql_type_with(schema: Any, others: Sequence[Any], upper: bool = True) -> SqlType:
+    """`others` are the schemas it refers to, theirs first."""
+    inference = _Inference(upper)
+    for other in others:
+        inference.type(other, "")
+    return inference.type(schema, "")
 
 
 class _Inference:

@@ -46,7 +46,10 @@ class KafkaRow(ColumnsSerde):
             return (read(data),)
 
         def serialize(row: Any) -> Any:
-            (value,) = row
+            try:
+                (value,) = row
+            except (TypeError, ValueError):
+                raise self.unwritable(row, "a row of one value is needed") from None
             return None if value is None else write(value)
 
         self.deserialize = self.with_headers(deserialize)

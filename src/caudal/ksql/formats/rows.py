@@ -1,8 +1,8 @@
 """Rows in state stores and internal topics: a JSON array of the values, in a form that keeps every SQL type exactly.
 
 The same row gives the same bytes, always: stores and partitions go by the bytes of a key. So maps are sorted, a zero
-has no sign where SQL knows none, and a STRUCT is an array in the order of its fields. orjson's array was measured against
-marshal (quicker by a fifth, but it may not be fed from a topic, and later versions write what is interned otherwise),
+has no sign where SQL knows none, and a STRUCT is an array in the order of its fields. orjson's array was measured
+against marshal (quicker by a fifth, but it may not be fed from a topic, and its bytes depend on what is interned),
 pickle (as quick, larger, unsafe) and `struct` (slower to read as soon as there is text).
 """
 

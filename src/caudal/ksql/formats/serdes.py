@@ -132,7 +132,8 @@ def check_columns(
         if is_key and _any(column.type, lambda type: isinstance(type, types.Map)):
             raise KsqlError(
                 "Map keys, including types that contain maps, are not supported as they may lead to unexpected "
-                f"behavior due to inconsistent serialization. Key column name: {column.name}. Column type: {column.type}.",
+                f"behavior due to inconsistent serialization. Key column name: `{column.name}`. Column type: "
+                f"{column.type}.",
                 here,
             )
         _check_type(format.name, column, here)
@@ -155,12 +156,10 @@ def _check_type(format: str, column: Column, at: Position | None) -> None:
     type = column.type
     if (format == "KAFKA" and type.base not in KAFKA_TYPES) or (format == "DELIMITED" and type.base in _NESTED):
         raise KsqlError(
-            f"The '{format}' format does not support type '{type.base.value}', column: {types.quoted(column.name)}", at
+            f"The '{format}' format does not support type '{type.base.value}', column: `{column.name}`.", at
         )
     if format in ("JSON", "JSON_SR") and _any(type, _has_other_keys):
-        raise KsqlError(
-            f"The '{format}' format only supports MAP types with STRING keys, column: {types.quoted(column.name)}", at
-        )
+        raise KsqlError(f"The '{format}' format only supports MAP types with STRING keys, column: `{column.name}`.", at)
 
 
 def _check_schema(format: Format, written: Sequence[Column], places: Mapping[str, Position]) -> None:

@@ -77,9 +77,7 @@ def aggregated(
     shown_items = [dataclasses.replace(item, expression=_shown(item.expression, groups, calls)) for item in items]
     if having is None:
         state = (aggregation.results, len(calls))
-        made = projected(
-            result, shown_items, sink=sink, keys=keys, targets=targets, shown=state, at=at
-        )
+        made = projected(result, shown_items, sink=sink, keys=keys, targets=targets, shown=state, at=at)
         return made, items
     node = table.map_values(
         Function(ResultsOnly(aggregation.results), sql="results"), value=row_serde(result.value_types)
@@ -187,9 +185,7 @@ def _is_key(flow: Flow, groups: list[Expression]) -> bool:
     return bool(flow.key) and [flow.key_index(group) for group in groups] == list(range(len(flow.key)))
 
 
-def _rekeyed(
-    flow: Flow, groups: list[Expression], calls: list[Call]
-) -> tuple[Function, Scope, tuple[SqlType, ...]]:
+def _rekeyed(flow: Flow, groups: list[Expression], calls: list[Call]) -> tuple[Function, Scope, tuple[SqlType, ...]]:
     """Rows by their groups, with the columns that the aggregates read and no others."""
     used = dict.fromkeys(name for call in calls for name in names(call))
     bindings = []
@@ -238,16 +234,13 @@ def _result(
     prefix: str,
 ) -> Flow:
     """The groups with their results: what HAVING and SELECT are about."""
-    columns = [
-        Binding(_group_name(index), type, Place.KEY, index) for index, type in enumerate(key_types)
-    ]
+    columns = [Binding(_group_name(index), type, Place.KEY, index) for index, type in enumerate(key_types)]
     key = tuple(
         KeyColumn(_shown_name(group), type, (Name(_group_name(index)),))
         for index, (group, type) in enumerate(zip(groups, key_types, strict=True))
     )
     columns += [
-        Binding(_aggregate_name(index), type, Place.VALUE, index)
-        for index, type in enumerate(aggregation.result_types)
+        Binding(_aggregate_name(index), type, Place.VALUE, index) for index, type in enumerate(aggregation.result_types)
     ]
     bounds = [
         Binding(name, type, Place.WINDOW_START if name == WINDOWSTART else Place.WINDOW_END)
@@ -274,5 +267,3 @@ def _result(
 
 def _shown_name(group: Expression) -> str:
     return group.name if isinstance(group, Name) else format_expression(group)
-
-

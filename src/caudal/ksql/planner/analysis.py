@@ -153,6 +153,4 @@ def expressions_of(query: Query) -> Iterator[Expression]:
 
 
 def has_star(query: Query, alias: str) -> bool:
-    return any(
-        isinstance(item.expression, Star) and item.expression.source in (None, alias) for item in query.items
-    )
+    return any(isinstance(item.expression, Star) and item.expression.source in (None, alias) for item in query.items)

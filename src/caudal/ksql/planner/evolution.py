@@ -1,8 +1,8 @@
 """CREATE OR REPLACE: whether a query may go on with the state and offsets of the one it replaces.
 
 As in ksqlDB, WHERE and HAVING may change (rows that went through before stay as they are), and columns may be added to
-the end of a SELECT that is not an aggregate's. What the state is made of may not: sources, joins, keys, groups, windows,
-aggregates, and the columns that readers know already.
+the end of a SELECT. What the state is made of may not: sources, joins, keys, groups, windows, aggregates, and the
+columns that readers know already.
 """
 
 from __future__ import annotations
@@ -98,8 +98,7 @@ def _check_names(old: PlannedQuery, new: PlannedQuery) -> None:
 
 def _refused(reason: str) -> KsqlError:
     return KsqlError(
-        f"Cannot replace the query and continue from its state: {reason}. "
-        "DROP it and create it again to begin anew."
+        f"Cannot replace the query and continue from its state: {reason}. DROP it and create it again to begin anew."
     )
 
 

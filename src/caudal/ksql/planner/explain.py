@@ -1,5 +1,5 @@
-"""EXPLAIN: what a query does, as text: its logical steps, its topology, the sub-topologies with what they read, keep and
-write, and the lane that runs it."""
+"""EXPLAIN: what a query does, as text: its logical steps, its topology, the sub-topologies with what they read, keep
+and write, and the lane that runs it."""
 
 from __future__ import annotations
 
@@ -52,6 +52,5 @@ def _subtopologies(topology: Topology) -> list[str]:
             f"Sub-topology {sub.id}: reads {', '.join(sub.source_topics)}; keeps {stores}; "
             f"writes {', '.join(sub.sink_topics) or 'nothing'}"
         )
-    for group in topology.copartitioned:
-        shown.append(f"These topics need the same number of partitions: {', '.join(sorted(group))}")
-    return shown
+    equal = (", ".join(sorted(group)) for group in topology.copartitioned)
+    return shown + [f"These topics need the same number of partitions: {topics}" for topics in equal]

@@ -328,9 +328,7 @@ def _copies(first: Side, second: Side, kind: JoinKind) -> tuple[bool, bool]:
     return first.keeps_key and left_missing, second.keeps_key and right_missing
 
 
-def _joiner(
-    first: Side, second: Side, kind: JoinKind, condition: Condition, swapped: bool
-) -> tuple[Function, tuple]:  # type: ignore[type-arg]
+def _joiner(first: Side, second: Side, kind: JoinKind, condition: Condition, swapped: bool) -> tuple[Function, tuple]:  # type: ignore[type-arg]
     copy_left, copy_right = _copies(first, second, kind)
     left, right = first.flow, second.flow
     rows = JoinRows(
@@ -376,6 +374,8 @@ def _result(
     columns += [placed(one, shift, right_at) for one in right.columns]
     pseudo = [placed(one, 0, left_at) for one in left.pseudo]
     pseudo += [placed(one, shift, right_at) for one in right.pseudo]
+    if join.kind is JoinKind.FULL or not first.keeps_key:
+        columns = [one for one in columns if not _is_synthetic(one, left)]
     key = []
     for index, (one, two) in enumerate(zip(condition.left, condition.right, strict=True)):
         before = left.key[index] if first.keeps_key else None
@@ -383,13 +383,14 @@ def _result(
         means: tuple[Name, ...] = ()
         if join.kind is not JoinKind.FULL:
             candidates = (*(() if before is None else before.means), one, two)
+            if join.kind is JoinKind.RIGHT:  # the side that is always there is the better name
+                candidates = (two, *candidates)
             means = tuple(dict.fromkeys(each for each in candidates if isinstance(each, Name)))
         if not means:
             synthetic = _synthetic_name([*columns, *pseudo])
             columns.insert(index, Binding(synthetic, condition.types[index], Place.KEY, index))
             means = (Name(synthetic),)
         key.append(KeyColumn(means[0].name, condition.types[index], means, equals))
-    columns = [one for one in columns if not _is_old_synthetic(one, key)]
     # What comes out is where the rows of the side lie that kept its key, written as it was.
     key_bytes = left.key_bytes if first.keeps_key else right.key_bytes if second.keeps_key else None
     return Flow(
@@ -415,11 +416,9 @@ def _synthetic_name(columns: list[Binding]) -> str:
     return next(name for number in range(1, len(taken) + 2) if (name := f"ROWKEY_{number}") not in taken)
 
 
-def _is_old_synthetic(column: Binding, key: list[KeyColumn]) -> bool:
-    """The synthetic key of a join before, which is no key any more; what it was is in the other columns."""
-    if column.source is not None or not column.name.startswith("ROWKEY"):
-        return False
-    return all(Name(column.name) not in each.means for each in key)
+def _is_synthetic(column: Binding, flow: Flow) -> bool:
+    """The synthetic key of a join before, which is no key any more: what it was made of is in the other columns."""
+    return column.source is None and any(Name(column.name) in each.means for each in flow.key)
 
 
 def _logical(

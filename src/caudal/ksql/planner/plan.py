@@ -59,9 +59,7 @@ class _Query:
         self.catalog = catalog
         self.topic = f"{application_id}-out"
         reads = Counter(catalog.source(one.name, _place(one)).topic for one in _relations(query))
-        self.planning = Planning(
-            StreamsBuilder(application_id), catalog, properties, reads, is_push=sink is None
-        )
+        self.planning = Planning(StreamsBuilder(application_id), catalog, properties, reads, is_push=sink is None)
         self.target: Source | None = None
         if sink is not None and sink.insert:
             self.target = catalog.source(sink.name, _at(query))
@@ -222,9 +220,7 @@ class _Query:
                 raise NotSupported("UNION is of streams only: one side of it is a table.", at)
             second = sinks.result_schema(right)
             if [(one.type, one.place) for one in first] != [(one.type, one.place) for one in second]:
-                raise KsqlError(
-                    f"Both sides of a UNION must have the same columns. Got {first} and {second}.", at
-                )
+                raise KsqlError(f"Both sides of a UNION must have the same columns. Got {first} and {second}.", at)
             if (flow.window is None) != (right.window is None):
                 raise KsqlError("Both sides of a UNION must be windowed, or none.", at)
             logical.append(right.logical)

@@ -41,6 +41,7 @@ from caudal.ksql.types import SqlType
 from caudal.plan.functions import Function
 from caudal.streams.stream import KStream
 
+
 class Keys(Enum):
     """What a SELECT has to have of the key."""
 
@@ -75,9 +76,7 @@ def partitioned(flow: Flow, expressions: Sequence[Expression]) -> Flow:
     """A new key for each row. The old key's columns go on as values."""
     at = position(expressions[0])
     if flow.is_table:
-        raise KsqlError(
-            "PARTITION BY is not supported on a TABLE: its key is what its rows are told apart by.", at
-        )
+        raise KsqlError("PARTITION BY is not supported on a TABLE: its key is what its rows are told apart by.", at)
     if any(isinstance(one, Null) for one in expressions):
         if len(expressions) > 1:
             raise KsqlError("Cannot PARTITION BY multiple columns including NULL.", at)
@@ -125,9 +124,7 @@ def partitioned(flow: Flow, expressions: Sequence[Expression]) -> Flow:
         key_bytes=None,
         key_is="partitioning expression",
         computed=tuple(computed),
-        logical=LogicalStep(
-            "REKEY", described(tuple(columns), tuple(key)), detail, (flow.logical,), "PartitionBy"
-        ),
+        logical=LogicalStep("REKEY", described(tuple(columns), tuple(key)), detail, (flow.logical,), "PartitionBy"),
     )
 
 
@@ -192,7 +189,12 @@ def exploded(flow: Flow, items: list[Item], calls: list[Call], project: Callable
         types = tuple(type_of(argument, flow.scope) for argument in call.arguments)
         _, result, parameters = resolution.table_function(call.name, types, position(call))
         arguments = compile_row(
-            list(zip(call.arguments, parameters, strict=True)), flow.scope, f"{call.name} in SELECT"
+            [
+                (one, type if isinstance(type, SqlType) else None)
+                for one, type in zip(call.arguments, parameters, strict=True)
+            ],
+            flow.scope,
+            f"{call.name} in SELECT",
         )
         made.append(TableFunctionCall(call.name, types, arguments))
         name = f"KSQL_SYNTH_{number}"
@@ -201,9 +203,7 @@ def exploded(flow: Flow, items: list[Item], calls: list[Call], project: Callable
     replaced = [
         dataclasses.replace(
             item,
-            expression=rewritten(
-                item.expression, lambda one: stands_for.get(one) if isinstance(one, Call) else None
-            ),
+            expression=rewritten(item.expression, lambda one: stands_for.get(one) if isinstance(one, Call) else None),
         )
         for item in items
     ]
@@ -255,7 +255,7 @@ def projected(
         values = [item for item in values if all(item is not one for one, _ in bounds)]
         columns += [dataclasses.replace(bound, name=item.name, source=None) for item, bound in bounds]
     types = _types(values, flow.scope, targets)
-    if shown is not None and sink is not None and not values:
+    if keys is Keys.ALL and not values:
         raise KsqlError("The projection contains no value columns.", at)
     node = _mapped(flow, list(zip((item.expression for item in values), types, strict=True)), tuple(types), shown)
     has_key = complete or keys is Keys.SOME

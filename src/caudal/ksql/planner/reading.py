@@ -45,9 +45,7 @@ def read(
     )
     types = tuple(column.type for column in value_columns) + tuple(PSEUDO_COLUMNS[one] for one in appended)
     if appended or headers:
-        node = node._then(
-            "KSTREAM-PROCESSVALUES", steps.RecordColumns(appended, headers), None, value=row_serde(types)
-        )
+        node = node._then("KSTREAM-PROCESSVALUES", steps.RecordColumns(appended, headers), None, value=row_serde(types))
     bindings = {
         column.name: Binding(column.name, column.type, Place.KEY, index, alias)
         for index, column in enumerate(key_columns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from caudal.ksql.functions import resolution
@@ -210,10 +211,7 @@ class Explode:
         columns = self.columns
         if len(found) == 1:
             return [columns(key, (*value, one)) for one in found[0]]
-        made = []
-        for number in range(max(len(rows) for rows in found)):
-            made.append(columns(key, (*value, *(rows[number] if number < len(rows) else None for rows in found))))
-        return made
+        return [columns(key, (*value, *row)) for row in zip_longest(*found)]
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,7 @@ class Target:
 
 def result_schema(flow: Flow) -> Schema:
     places = {Place.VALUE: ColumnPlace.VALUE}
-    return Schema(
-        tuple(Column(one.name, one.type, places.get(one.where, ColumnPlace.KEY)) for one in flow.columns)
-    )
+    return Schema(tuple(Column(one.name, one.type, places.get(one.where, ColumnPlace.KEY)) for one in flow.columns))
 
 
 # -- persistent queries ------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 from caudal.ksql.errors import Position
@@ -15,9 +14,14 @@ from caudal.ksql.syntax.tree import Call, Cast, Expression, Lambda, Name, TypeNa
 Replace = Callable[[Expression], Expression | None]  # None: look inside
 
 
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(one.name for one in dataclasses.fields(kind) if one.name != "at")
+_known_fields: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(kind: type[Expression]) -> tuple[str, ...]:
+    found = _known_fields.get(kind)
+    if found is None:
+        found = _known_fields[kind] = tuple(one.name for one in dataclasses.fields(kind) if one.name != "at")
+    return found
 
 
 def children(expression: Expression) -> Iterator[Expression]:

@@ -11,7 +11,6 @@ from caudal.plan import steps
 from caudal.runtime.operators.operator import Operator, runs
 from caudal.runtime.record import Headers, Record
 
-
 NEGATIVE_TIMESTAMP = "negative timestamp"  # counted as where a source drops them (runtime/task.py)
 
 
