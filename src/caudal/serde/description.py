@@ -48,6 +48,19 @@ WITH_REGISTRY = {
 }
 
 
+# The rows of KSQL, loaded when they are used: Streams alone does without them.
+OF_KSQL = {
+    "AvroRow": "caudal.ksql.formats.avro",
+    "DelimitedRow": "caudal.ksql.formats.delimited",
+    "JsonRow": "caudal.ksql.formats.json",
+    "JsonSrRow": "caudal.ksql.formats.json_sr",
+    "KafkaRow": "caudal.ksql.formats.kafka",
+    "NoRow": "caudal.ksql.formats.none",
+    "ProtobufNoSrRow": "caudal.ksql.formats.protobuf",
+    "ProtobufRow": "caudal.ksql.formats.protobuf",
+    "Row": "caudal.ksql.formats.rows",
+}
+
 _NEEDED = {"Avro": "fastavro", "JsonSchema": "jsonschema", "Protobuf": "google.protobuf"}
 
 
@@ -61,6 +74,9 @@ def registry_serde(name: str) -> type[BuiltInSerde]:
 
 
 def _known(name: str) -> type[BuiltInSerde] | None:
+    if name in OF_KSQL:
+        made: type[BuiltInSerde] = getattr(import_module(OF_KSQL[name]), name)
+        return made
     return registry_serde(name) if name in WITH_REGISTRY else _KNOWN.get(name)
 
 
@@ -71,7 +87,8 @@ def describe_serde(serde: Serde) -> dict[str, Any]:
     {'type': 'TimeWindowed', 'key': {'type': 'String', 'encoding': 'utf-8'}, 'window_size': 60000}
     """
     kind: type[object] = type(serde)
-    known = WITH_REGISTRY.get(kind.__name__) == kind.__module__ or _KNOWN.get(kind.__name__) is kind
+    lazy = WITH_REGISTRY.get(kind.__name__) or OF_KSQL.get(kind.__name__)
+    known = lazy == kind.__module__ or _KNOWN.get(kind.__name__) is kind
     if not known or not isinstance(serde, BuiltInSerde):
         return {"type": f"{kind.__module__}.{kind.__qualname__}", "custom": True}
     description: dict[str, Any] = {"type": kind.__name__}
@@ -89,7 +106,7 @@ def serde_from(description: dict[str, Any]) -> Serde:
     """
     kind = _known(description.get("type", ""))
     if kind is None:
-        known = ", ".join(sorted([*_KNOWN, *WITH_REGISTRY]))
+        known = ", ".join(sorted([*_KNOWN, *WITH_REGISTRY, *OF_KSQL]))
         raise SerdeError(f"There is no serde '{description.get('type')}'; there are: {known}.")
     if description.get("custom"):
         raise SerdeError(f"A {kind.__name__} with a class of the user cannot be made from its description.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,11 +28,25 @@ class Binding:
 
 
 class Scope:
-    """The columns that an expression may name. `is_windowed`: the row's key is a `Windowed`."""
+    """The columns that an expression may name. `is_windowed`: the row's key is a `Windowed`. `types` are those of
+    CREATE TYPE, for CASTs that name one."""
 
-    def __init__(self, bindings: Iterable[Binding], *, is_windowed: bool = False) -> None:
+    def __init__(
+        self,
+        bindings: Iterable[Binding],
+        *,
+        is_windowed: bool = False,
+        types: Mapping[str, SqlType] | None = None,
+    ) -> None:
         self.bindings = tuple(bindings)
         self.is_windowed = is_windowed
+        self.types = dict(types or {})
+
+    def has(self, name: str) -> bool:
+        return any(one.name == name for one in self.bindings)
+
+    def type_named(self, text: str) -> SqlType | None:
+        return self.types.get(text) or self.types.get(text.upper())
 
     def resolve(self, name: Name) -> Binding:
         found = [

@@ -83,6 +83,11 @@ class Udaf:
     # Aggregates of tables take rows back; those that cannot leave `undo` None.
     undo: Callable[..., Any] | None = None
 
+    # The same as `add` and `result`, as Python expressions of the state `{s}` and the arguments `{0}`, `{1}`… (each may
+    # be NULL, and stand there several times): generated code has them instead of a call. Built-in aggregates only.
+    inline_add: str | None = None
+    inline_result: str | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class TableFunction:

@@ -1,0 +1,100 @@
+"""The schema registry as statements need it: the schema of a subject or id, and a sink's schemas registered when it is
+made, so that a clash is the statement's error and not the first record's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from caudal.ksql.errors import KsqlError
+from caudal.ksql.formats.registry_row import RegistryRow
+from caudal.ksql.formats.serdes import REGISTRY_FORMATS, key_serde, value_serde
+from caudal.ksql.schema import Column
+from caudal.ksql.sources import Format
+from caudal.registry.client import RegisteredSchema, RegistryClient, RegistryError, RegistryUnreachable
+
+
+class Schemas(Protocol):
+    """What is not there is None. KsqlError where the registry is away or refuses."""
+
+    def latest(self, subject: str) -> RegisteredSchema | None: ...
+
+    def by_id(self, id: int) -> RegisteredSchema | None: ...
+
+    def version(self, subject: str, version: int) -> RegisteredSchema | None: ...
+
+    def register(self, subject: str, text: str, type: str) -> int: ...
+
+
+class RegistrySchemas:
+    """`Schemas` of a registry, by its address or a client."""
+
+    def __init__(self, registry: str | RegistryClient) -> None:
+        self.client = RegistryClient(registry) if isinstance(registry, str) else registry
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        return self._asked(lambda: self.client.latest(subject), f"the schema of '{subject}'")
+
+    def by_id(self, id: int) -> RegisteredSchema | None:
+        return self._asked(lambda: self.client.schema(id), f"the schema with id {id}")
+
+    def version(self, subject: str, version: int) -> RegisteredSchema | None:
+        return self._asked(lambda: self.client.version(subject, version), f"version {version} of '{subject}'")
+
+    def register(self, subject: str, text: str, type: str) -> int:
+        try:
+            return self.client.register(subject, text, type).id
+        except RegistryUnreachable as error:
+            raise KsqlError(
+                f"Could not register the schema for subject '{subject}': there is {error.message}."
+            ) from None
+        except RegistryError as error:
+            message = error.message.rstrip(".")
+            raise KsqlError(f"Could not register the schema for subject '{subject}': {message}.") from None
+
+    def _asked(self, ask: Asked, what: str) -> RegisteredSchema | None:
+        try:
+            return ask()
+        except RegistryUnreachable as error:
+            raise KsqlError(f"Could not fetch {what}: there is {error.message}.") from None
+        except RegistryError as error:
+            if error.status == 404:
+                return None
+            raise KsqlError(f"Could not fetch {what}: {error.message.rstrip('.')}.") from None
+
+
+class Asked(Protocol):
+    def __call__(self) -> RegisteredSchema: ...
+
+
+def subject_of(topic: str, is_key: bool) -> str:
+    return f"{topic}-{'key' if is_key else 'value'}"
+
+
+def sink_schemas(
+    topic: str, key_format: Format, key: Sequence[Column], value_format: Format, value: Sequence[Column]
+) -> Iterator[tuple[str, str, str]]:
+    """Subject, text and type of each schema that a sink has. With a schema's id, the schema is there already."""
+    for format, columns, is_key in ((key_format, key, True), (value_format, value, False)):
+        if format.name not in REGISTRY_FORMATS or not columns or "schema_id" in dict(format.properties):
+            continue
+        serde = key_serde(format, columns) if is_key else value_serde(format, columns)
+        assert isinstance(serde, RegistryRow)
+        yield subject_of(topic, is_key), serde.schema_text(), REGISTRY_FORMATS[format.name]
+
+
+def register_sink(
+    schemas: Schemas | None,
+    topic: str,
+    key_format: Format,
+    key: Sequence[Column],
+    value_format: Format,
+    value: Sequence[Column],
+) -> dict[str, int]:
+    """Registers what a sink writes; the ids by subject. KsqlError where a schema may not follow what is there."""
+    ids = {}
+    for subject, text, type in sink_schemas(topic, key_format, key, value_format, value):
+        if schemas is None:
+            raise KsqlError(f"The format of topic '{topic}' needs a schema registry, and the server has none.")
+        ids[subject] = schemas.register(subject, text, type)
+    return ids

@@ -1,0 +1,59 @@
+"""Functions of TIME: arithmetic around the clock, formatting and parsing."""
+
+from __future__ import annotations
+
+from datetime import datetime, time
+
+from caudal.ksql.functions.date_patterns import compiled
+from caudal.ksql.functions.intervals import interval
+from caudal.ksql.functions.registry import scalar
+
+# Far from both ends of what datetime holds, so that any INTEGER of hours can be added to it and taken off.
+_SOME_DAY = datetime(4000, 1, 1)
+_DAY = interval("DAY", 1)
+
+
+@scalar(
+    "TIMEADD",
+    "(unit INTERVALUNIT, interval INTEGER, time TIME) -> TIME",
+    category="DATE / TIME",
+    description="A time and an interval later, past midnight where it must be.",
+)
+def timeadd(unit: str, count: int, at: time) -> time:
+    return (datetime.combine(_SOME_DAY, at) + interval(unit, count) % _DAY).time()
+
+
+@scalar(
+    "TIMESUB",
+    "(unit INTERVALUNIT, interval INTEGER, time TIME) -> TIME",
+    category="DATE / TIME",
+    description="A time and an interval earlier, past midnight where it must be.",
+)
+def timesub(unit: str, count: int, at: time) -> time:
+    return timeadd(unit, -count, at)
+
+
+@scalar(
+    "FORMAT_TIME",
+    "(time TIME, pattern STRING) -> STRING",
+    category="DATE / TIME",
+    description="A time in a format of Java's DateTimeFormatter, such as 'HH:mm:ss.SSS'.",
+)
+def format_time(at: time, pattern: str) -> str:
+    try:
+        return compiled(pattern).format_time(at)
+    except ValueError as error:
+        raise ValueError(f"Failed to format time {at} with formatter '{pattern}': {error}") from error
+
+
+@scalar(
+    "PARSE_TIME",
+    "(text STRING, pattern STRING) -> TIME",
+    category="DATE / TIME",
+    description="The time that a text in a format of Java's DateTimeFormatter stands for.",
+)
+def parse_time(text: str, pattern: str) -> time:
+    try:
+        return compiled(pattern).time(text)
+    except ValueError as error:
+        raise ValueError(f"Failed to parse time '{text}' with formatter '{pattern}': {error}") from error
