@@ -58,10 +58,14 @@ def test_a_pull_query_is_a_table(session: Session, server: FakeServer, screen: S
     ]
 
 
-def test_a_push_query_with_a_limit_ends(session: Session, server: FakeServer, screen: Seen) -> None:
-    server.queries[PUSH] = [HEADER, [1, "a"], {"finalMessage": "Limit Reached"}]
+def test_a_push_query_says_why_it_ended(session: Session, server: FakeServer, screen: Seen) -> None:
+    limited = PUSH.replace(";", " LIMIT 1;")
+    server.queries |= {PUSH: [HEADER, [1, "a"]], limited: [HEADER, [1, "a"], {"finalMessage": "Limit Reached"}]}
+    row = f"|1          |{'a':<60}|"
+    session.run_text(limited)
+    assert screen.lines[-3:] == [row, "Limit Reached", "Query terminated"]
     session.run_text(PUSH)
-    assert screen.text.splitlines()[-3:] == [f"|1          |{'a':<60}|", "Limit Reached", "Query terminated"]
+    assert screen.lines[-2:] == [row, "Query terminated"]
 
 
 class Impatient(Seen):
