@@ -24,7 +24,7 @@ from caudal.ksql.expressions.coercion import (
     is_number,
 )
 from caudal.ksql.expressions.operators import decimal_of_double, negate_decimal
-from caudal.ksql.expressions.scope import Scope
+from caudal.ksql.expressions.scope import Scope, similar
 from caudal.ksql.expressions.timetext import parse_date, parse_time, parse_timestamp
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.functions import resolution
@@ -322,7 +322,7 @@ class _Typer:
             raise KsqlError(f"'->' needs a STRUCT, but {shown(node.operand)} is {operand.type or 'NULL'}.", node.at)
         field = operand.type.field(node.field)
         if field is None:
-            near = suggestion(node.field, [one.name for one in operand.type.fields])
+            near = similar(node.field, [one.name for one in operand.type.fields])
             raise KsqlError(f"Could not find field '{node.field}' in '{shown(node.operand)}'.{near}", node.at)
         return typed.FieldOf(field.type, operand, field.name)
 

@@ -1,4 +1,4 @@
-"""The cases of tests/ksql/functions/*.yaml: every scalar function in SQL, and that each has the kinds of cases it needs.
+"""The cases of tests/ksql/functions/*.yaml: every scalar function in SQL, and that each has the kinds of cases due.
 
 A file is a mapping of function names to lists of cases, or one list. A case:
 
@@ -35,20 +35,24 @@ KEYS = {"sql", "columns", "result", "type", "log", "error", "kind"}
 KINDS = {None, "null", "empty", "boundary", "wrong type"}
 
 # The scalar functions that ksqlDB has, by its documentation.
-SCALARS = """
-ABS ACOS ARRAY_CONCAT ARRAY_CONTAINS ARRAY_DISTINCT ARRAY_EXCEPT ARRAY_INTERSECT ARRAY_JOIN ARRAY_LENGTH ARRAY_MAX
-ARRAY_MIN ARRAY_REMOVE ARRAY_SORT ARRAY_UNION ASIN AS_MAP AS_VALUE ATAN ATAN2 BIGINT_FROM_BYTES CBRT CEIL CHR COALESCE
-CONCAT CONCAT_WS CONVERT_TZ COS COSH COT DATEADD DATESUB DATETOSTRING DEGREES DOUBLE_FROM_BYTES ELT ENCODE ENTRIES EXP
-EXTRACTJSONFIELD FIELD FILTER FLOOR FORMAT_DATE FORMAT_TIME FORMAT_TIMESTAMP FROM_BYTES FROM_DAYS FROM_UNIXTIME
-GENERATE_SERIES GEO_DISTANCE GREATEST IFNULL INITCAP INSTR INT_FROM_BYTES IS_JSON_STRING JSON_ARRAY_CONTAINS
-JSON_ARRAY_LENGTH JSON_CONCAT JSON_ITEMS JSON_KEYS JSON_RECORDS LCASE LEAST LEN LN LOG LPAD MAP_KEYS MAP_UNION
-MAP_VALUES MASK MASK_KEEP_LEFT MASK_KEEP_RIGHT MASK_LEFT MASK_RIGHT MD5 NULLIF PARSE_DATE PARSE_TIME PARSE_TIMESTAMP PI
-POWER RADIANS RANDOM REDUCE REGEXP_EXTRACT REGEXP_EXTRACT_ALL REGEXP_REPLACE REGEXP_SPLIT_TO_ARRAY REPLACE ROUND RPAD
-SIGN SIN SINH SLICE SPLIT SPLIT_TO_MAP SQRT STRINGTODATE STRINGTOTIMESTAMP SUBSTRING TAN TANH TIMEADD TIMESTAMPADD
-TIMESTAMPSUB TIMESTAMPTOSTRING TIMESUB TO_BYTES TO_JSON_STRING TRANSFORM TRIM TRUNC UCASE UNIX_DATE UNIX_TIMESTAMP
-URL_DECODE_PARAM URL_ENCODE_PARAM URL_EXTRACT_FRAGMENT URL_EXTRACT_HOST URL_EXTRACT_PARAMETER URL_EXTRACT_PATH
-URL_EXTRACT_PORT URL_EXTRACT_PROTOCOL URL_EXTRACT_QUERY UUID
-""".split()
+SCALARS = re.findall(
+    "[A-Z0-9_]+",
+    """
+    ABS ACOS ARRAY_CONCAT ARRAY_CONTAINS ARRAY_DISTINCT ARRAY_EXCEPT ARRAY_INTERSECT ARRAY_JOIN ARRAY_LENGTH ARRAY_MAX
+    ARRAY_MIN ARRAY_REMOVE ARRAY_SORT ARRAY_UNION ASIN AS_MAP AS_VALUE ATAN ATAN2 BIGINT_FROM_BYTES CBRT CEIL CHR
+    COALESCE CONCAT CONCAT_WS CONVERT_TZ COS COSH COT DATEADD DATESUB DATETOSTRING DEGREES DOUBLE_FROM_BYTES ELT
+    ENCODE ENTRIES EXP EXTRACTJSONFIELD FIELD FILTER FLOOR FORMAT_DATE FORMAT_TIME FORMAT_TIMESTAMP FROM_BYTES
+    FROM_DAYS FROM_UNIXTIME GENERATE_SERIES GEO_DISTANCE GREATEST IFNULL INITCAP INSTR INT_FROM_BYTES IS_JSON_STRING
+    JSON_ARRAY_CONTAINS JSON_ARRAY_LENGTH JSON_CONCAT JSON_ITEMS JSON_KEYS JSON_RECORDS LCASE LEAST LEN LN LOG LPAD
+    MAP_KEYS MAP_UNION MAP_VALUES MASK MASK_KEEP_LEFT MASK_KEEP_RIGHT MASK_LEFT MASK_RIGHT MD5 NULLIF PARSE_DATE
+    PARSE_TIME PARSE_TIMESTAMP PI POWER RADIANS RANDOM REDUCE REGEXP_EXTRACT REGEXP_EXTRACT_ALL REGEXP_REPLACE
+    REGEXP_SPLIT_TO_ARRAY REPLACE ROUND RPAD SIGN SIN SINH SLICE SPLIT SPLIT_TO_MAP SQRT STRINGTODATE
+    STRINGTOTIMESTAMP SUBSTRING TAN TANH TIMEADD TIMESTAMPADD TIMESTAMPSUB TIMESTAMPTOSTRING TIMESUB TO_BYTES
+    TO_JSON_STRING TRANSFORM TRIM TRUNC UCASE UNIX_DATE UNIX_TIMESTAMP URL_DECODE_PARAM URL_ENCODE_PARAM
+    URL_EXTRACT_FRAGMENT URL_EXTRACT_HOST URL_EXTRACT_PARAMETER URL_EXTRACT_PATH URL_EXTRACT_PORT URL_EXTRACT_PROTOCOL
+    URL_EXTRACT_QUERY UUID
+    """,
+)
 
 
 def every_case() -> Iterator[tuple[str | None, dict[str, Any]]]:
@@ -81,30 +85,46 @@ def shown(value: Any) -> Any:
     return f"{value}" if isinstance(value, bool) else value
 
 
-@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[case["sql"] for _, case in CASES])
-def test_case(case: dict[str, Any]) -> None:
+def called_in(case: dict[str, Any]) -> list[str]:
+    """The functions that a case calls, the outermost first."""
+    return re.findall(r"\b([A-Z][A-Z0-9_]*)\(", case["sql"].upper())
+
+
+def by_function() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, case in CASES:
+        found.setdefault(name or (called_in(case) or ["others"])[0], []).append(case)
+    return found
+
+
+def problem_of(case: dict[str, Any]) -> str | None:
+    """What is wrong with what a case gives, or with the case."""
+    if not case.keys() <= KEYS or case.get("kind") not in KINDS:
+        return f"it has keys or a kind that no case has: {case}"
+    if ("error" in case) + ("log" in case) + ("result" in case) != 1:
+        return "it has one of error, log and result"
     columns = {name: (kind, value) for name, (kind, value) in case.get("columns", {}).items()}
     with collected() as lines:
         try:
             kind, value = evaluate(case["sql"], columns)
         except KsqlError as error:
-            assert case.get("error", "no error") in str(error)
-            return
-    assert shown(value) == shown(case.get("result"))
-    if value is not None:
-        assert not lines
+            return None if "error" in case and case["error"] in str(error) else f"it is refused: {error}"
+    messages = [message_of(line) for line in lines]
+    if shown(value) != shown(case.get("result")):
+        return f"it gives {shown(value)!r}, not {shown(case.get('result'))!r} {messages}"
     wanted = case.get("log", case.get("error"))
-    if wanted is not None:
-        assert any(wanted in message_of(line) for line in lines), [message_of(line) for line in lines]
-    if "type" in case:
-        assert str(kind) == case["type"]
+    if (value is not None and messages) or (wanted is not None and not any(wanted in one for one in messages)):
+        return f"the processing log has {messages}"
+    if "type" in case and str(kind) != case["type"]:
+        return f"its type is {kind}, not {case['type']}"
+    return None
 
 
-@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[case["sql"] for _, case in CASES])
-def test_case_is_well_formed(case: dict[str, Any]) -> None:
-    assert case.keys() <= KEYS
-    assert case.get("kind") in KINDS
-    assert ("error" in case) + ("log" in case) + ("result" in case) == 1, "one of error, log and result"
+# One test per function: so many cases are dear as tests of their own.
+@pytest.mark.parametrize("cases", by_function().values(), ids=by_function())
+def test_cases(cases: list[dict[str, Any]]) -> None:
+    problems = [(case["sql"], problem) for case in cases if (problem := problem_of(case)) is not None]
+    assert not problems, "\n".join(f"{sql}: {problem}" for sql, problem in problems)
 
 
 def test_every_scalar_function_of_ksqldb_is_there() -> None:
@@ -117,8 +137,7 @@ def kinds_of() -> dict[str, set[str | None]]:
     """By function, the kinds of the cases under its name, or, in a file that is one list, of those that call it."""
     found: dict[str, set[str | None]] = {name: set() for name in SCALARS}
     for name, case in CASES:
-        called = [name] if name is not None else re.findall(r"\b([A-Z][A-Z0-9_]*)\(", case["sql"].upper())
-        for one in called:
+        for one in [name] if name is not None else called_in(case):
             found.setdefault(one, set()).add(case.get("kind"))
     return found
 
