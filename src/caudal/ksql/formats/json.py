@@ -58,10 +58,12 @@ def json_reader(serde: ColumnsSerde, *, begin: int = 0) -> Convert:
         try:
             return exact_loads(text) if exact else orjson.loads(text)
         except ValueError as error:
-            if not begin and data[:1] == b"\0":
-                # JSON_SR's records can be read as JSON: what is in front is the schema's id.
+            # JSON_SR's records can be read as JSON: what is in front is the schema's id. And orjson has no number for
+            # what a double cannot be.
+            has_id = not begin and data[:1] == b"\0"
+            if has_id or "infinity" in str(error):
                 try:
-                    return exact_loads(data[HEAD_BYTES:])
+                    return exact_loads(data[HEAD_BYTES:] if has_id else text)
                 except ValueError:
                     pass
             raise serde.unreadable(data, f"it is not JSON: {error}") from None
@@ -69,7 +71,7 @@ def json_reader(serde: ColumnsSerde, *, begin: int = 0) -> Convert:
     def exactly(data: bytes) -> Any:
         try:
             return convert(exact_loads(data[HEAD_BYTES:] if data[:1] == b"\0" else data))
-        except Misfit as error:
+        except ValueError as error:
             raise serde.unreadable(data, error) from None
 
     known = {"loaded": loaded, "exactly": exactly, "unreadable": serde.unreadable, "Reread": Reread, "Misfit": Misfit}

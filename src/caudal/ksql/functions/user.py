@@ -33,7 +33,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.functions import registry
@@ -53,6 +53,8 @@ class BadFunction(KsqlError):
 
 
 Params = str | Sequence[str] | None
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
 _SIMPLE: dict[Any, str] = {
     int: "BIGINT",
@@ -69,6 +71,18 @@ _SIMPLE: dict[Any, str] = {
 # -- decorators --------------------------------------------------------------------------------------------------------
 
 
+@overload
+def udf(name: _Call) -> _Call: ...
+@overload
+def udf(
+    name: str | None = None,
+    *,
+    params: Params = None,
+    returns: str | None = None,
+    description: str = "",
+    author: str = "",
+    nulls: bool | None = None,
+) -> Callable[[_Call], _Call]: ...
 def udf(
     name: str | Callable[..., Any] | None = None,
     *,
@@ -93,6 +107,17 @@ def udf(
     return register(name) if callable(name) else register
 
 
+@overload
+def udtf(name: _Call) -> _Call: ...
+@overload
+def udtf(
+    name: str | None = None,
+    *,
+    params: Params = None,
+    returns: str | None = None,
+    description: str = "",
+    author: str = "",
+) -> Callable[[_Call], _Call]: ...
 def udtf(
     name: str | Callable[..., Any] | None = None,
     *,
@@ -114,6 +139,18 @@ def udtf(
     return register(name) if callable(name) else register
 
 
+@overload
+def udaf(name: _Class) -> _Class: ...
+@overload
+def udaf(
+    name: str | None = None,
+    *,
+    params: Params = None,
+    state: str | None = None,
+    returns: str | None = None,
+    description: str = "",
+    author: str = "",
+) -> Callable[[_Class], _Class]: ...
 def udaf(
     name: str | type | None = None,
     *,

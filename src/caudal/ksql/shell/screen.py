@@ -50,7 +50,11 @@ class Screen:
     def line(self, text: str = "", style: str = "") -> None:
         """Text as it is, however long its lines."""
         for console in self._consoles():
-            console.print(Text(clean(text), style=style), soft_wrap=True)
+            if style:
+                console.print(Text(clean(text), style=style), soft_wrap=True)
+            else:  # rows may come fast, and need no drawing
+                console.file.write(clean(text) + "\n")
+                console.file.flush()
 
     def json(self, value: Any) -> None:
         self.line(json.dumps(value, ensure_ascii=False, default=str))
