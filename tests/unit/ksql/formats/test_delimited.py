@@ -25,6 +25,11 @@ READ: list[tuple[str, str, Any]] = [
     (",", "120,bob,49\n", (120, "bob", 49)),
     (",", "120,bob,49\r\n", (120, "bob", 49)),
     (",", '"120","bob","49"', (120, "bob", 49)),
+    (",", "\n120,bob,49\n121,eva,50", (120, "bob", 49)),
+    (",", '120,a"b,49', (120, 'a"b', 49)),
+    (",", f'120,"{"x" * 200_000}",49', (120, "x" * 200_000, 49)),
+    ("]", '120]"a]b"]49', (120, "a]b", 49)),
+    ("^", '120^"a^b"^49', (120, "a^b", 49)),
     (",", "120, bob ,49", (120, " bob ", 49)),
     (",", "+120,año,-49", (120, "año", -49)),
     ("\t", "120\ta,b\t49", (120, "a,b", 49)),
@@ -34,7 +39,7 @@ READ: list[tuple[str, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("delimiter", "text", "row"), READ)
+@pytest.mark.parametrize(("delimiter", "text", "row"), READ, ids=lambda value: str(value)[:30])
 def test_lines_are_read(delimiter: str, text: str, row: Any) -> None:
     assert DelimitedRow(THREE, delimiter).deserialize(text.encode()) == row
 
@@ -47,7 +52,8 @@ REFUSED = [
     ("120,bob, 49", "Can't coerce string to type. targetType: INTEGER, path: $.AGE"),
     ("120,bob,4.5", "Can't coerce string to type. targetType: INTEGER, path: $.AGE"),
     ("120,bob,3000000000", "3000000000 is out of the range of INTEGER, path: $.AGE"),
-    ('120,"bob,49', "unexpected end of data"),
+    ('120,"bob,49', "A field in quotes has no end"),
+    ('120,"bob"x,49', "A delimiter is needed behind a field in quotes, not 'x'"),
 ]
 
 
