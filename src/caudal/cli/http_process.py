@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import faulthandler
 import gc
 import json
 import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from caudal.cli.errors import CliError, UsageError
 
 DEFAULT_HOST = "127.0.0.1"
-STOP_SECONDS = 30.0
+GIVE_UP_SECONDS = 5.0  # after the time that a stop may take
 BACKLOG = 2048
 
 
@@ -36,6 +38,7 @@ class Process:
     log_level: str
     ready_fd: int = -1
     stop_on_stdin_eof: bool = False
+    stop_seconds: float = 10.0
 
 
 class Server(Protocol):
@@ -52,8 +55,8 @@ class Server(Protocol):
         """What the line that says that it is ready ends with."""
 
 
-def run(process: Process, bootstrap: str, make: Callable[[socket.socket], Server]) -> int:
-    """Until stopped; the exit code. `make` gets the socket that listens already."""
+def run(process: Process, bootstrap: str, make: Callable[[socket.socket], Server]) -> NoReturn:
+    """Until stopped; then this process ends. `make` gets the socket that listens already."""
     started = time.perf_counter()
     from caudal.broker import logs
     from caudal.cli.clients import check_reachable
@@ -67,11 +70,17 @@ def run(process: Process, bootstrap: str, make: Callable[[socket.socket], Server
     listener = bind(process.host, process.port)
     import uvloop
 
+    # No `with`, and no return: both would wait for the threads, and one that waits for an answer of a slow broker (the
+    # pen, the end of the log) does so for up to half a minute. Everything that counts has been done by then.
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run(process, listener, make, started))
+        runner.run(_run(process, listener, make, started))
     finally:
         listener.close()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -99,7 +108,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 async def _run(
     process: Process, listener: socket.socket, make: Callable[[socket.socket], Server], started: float
-) -> int:
+) -> None:
     log = logging.getLogger(f"caudal.{process.name}")
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
@@ -113,7 +122,7 @@ async def _run(
         if not starting.done():
             starting.cancel()
             await asyncio.wait({starting})
-            return 0
+            return
         starting.result()
         if process.stop_on_stdin_eof:
             loop.add_reader(0, _on_stdin, loop, stopping)
@@ -124,12 +133,13 @@ async def _run(
         await stop_wanted
         log.info("stopping")
     finally:
+        # Nothing in this process may hold it longer, not even a client that keeps the GIL: it says where it hung.
+        faulthandler.dump_traceback_later(process.stop_seconds + GIVE_UP_SECONDS, exit=True)
         try:
-            async with asyncio.timeout(STOP_SECONDS):
+            async with asyncio.timeout(process.stop_seconds):
                 await server.stop()
         except TimeoutError:
-            log.error("the stop took longer than %.0f s and was given up", STOP_SECONDS)
-    return 0
+            log.error("the stop took longer than %.0f s and was given up", process.stop_seconds)
 
 
 def _say_ready(process: Process, address: str, server: Server, started: float) -> None:

@@ -6,7 +6,7 @@ import logging
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from caudal.cli import http_process
 from caudal.cli.errors import CliError
@@ -41,8 +41,8 @@ def is_installed() -> bool:
     return all(find_spec(name) is not None for name in ("uvicorn", "httptools", "httpx", "fastavro", "jsonschema"))
 
 
-def run(options: Options) -> int:
-    """Until stopped; the exit code."""
+def run(options: Options) -> NoReturn:
+    """Until stopped; then this process ends."""
     if not is_installed():
         raise CliError(EXTRA)
     process = http_process.Process(
@@ -53,7 +53,7 @@ def run(options: Options) -> int:
         ready_fd=options.ready_fd,
         stop_on_stdin_eof=options.stop_on_stdin_eof,
     )
-    return http_process.run(process, options.bootstrap, lambda listener: _Registry(options, listener))
+    http_process.run(process, options.bootstrap, lambda listener: _Registry(options, listener))
 
 
 class _Registry:

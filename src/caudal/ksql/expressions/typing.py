@@ -28,7 +28,7 @@ from caudal.ksql.expressions.scope import Scope, similar
 from caudal.ksql.expressions.timetext import parse_date, parse_time, parse_timestamp
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.functions import resolution
-from caudal.ksql.functions.signatures import Argument, LambdaArgument, LambdaType, as_decimal
+from caudal.ksql.functions.signatures import Argument, IntervalUnit, LambdaArgument, LambdaType, as_decimal
 from caudal.ksql.syntax import tree
 from caudal.ksql.syntax.format import format_expression as shown
 from caudal.ksql.types import Array, Base, Decimal, Map, SqlType, Struct
@@ -384,17 +384,22 @@ class _Typer:
         """Each argument with its type; lambdas wait until their parameters have types."""
         arguments: list[Typed | None] = []
         kinds: list[Argument] = []
+        units = resolution.takes_unit(node.name)
         for one in node.arguments:
             if isinstance(one, tree.Lambda):
                 arguments.append(None)
                 kinds.append(LambdaArgument(len(one.parameters), self.body_type(one)))
                 continue
-            found = self.unit(one) or self.of(one)
+            unit = self.unit(one) if units else None
+            found = unit or self.of(one)
             arguments.append(found)
-            kinds.append(found.type)
+            kinds.append(found.type if unit is None else IntervalUnit())
         return arguments, kinds
 
     def unit(self, node: tree.Expression) -> Typed | None:
+        """A word, which the parser gives as a literal where it knows the function, else as a name."""
+        if isinstance(node, tree.Literal) and isinstance(node.value, str) and node.value.upper() in UNITS:
+            return typed.Constant(types.STRING, node.value.upper())
         if not isinstance(node, tree.Name) or node.source is not None or node.name not in UNITS:
             return None
         if node.name in self.parameters or self.scope.has(node.name):

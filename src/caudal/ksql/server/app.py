@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,7 +16,6 @@ from caudal.ksql.server.asking import Asking
 from caudal.ksql.server.guard import Guard
 from caudal.ksql.server.health import Health
 from caudal.ksql.server.inserts import Inserts
-from caudal.ksql.server.metrics import Metrics
 from caudal.ksql.server.queries import Queries
 from caudal.ksql.server.statements import Statements
 
@@ -26,7 +24,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def build_app(asking: Asking, host: str, own_names: tuple[str, ...] = ()) -> Starlette:
     statements, queries, inserts = Statements(asking), Queries(asking), Inserts(asking)
-    health, metrics = Health(asking), Metrics(asking)
+    health = Health(asking)
     routes = [
         _route("GET", "/", health.root),
         _route("GET", "/info", health.info),
@@ -36,10 +34,10 @@ def build_app(asking: Asking, host: str, own_names: tuple[str, ...] = ()) -> Sta
         _route("POST", "/lag", health.lag),
         _route("GET", "/is_valid_property/{property}", health.is_valid_property),
         _route("GET", "/v1/metadata", health.metadata),
-        _route("GET", "/v1/metadata/id", health.metadata_id),
-        _route("GET", "/chc/live", health.live),
-        _route("GET", "/chc/ready", health.ready),
-        _route("GET", "/metrics", metrics.page),
+        _route("GET", "/v1/metadata/id", health.metadata),
+        _route("GET", "/chc/live", health.probe),
+        _route("GET", "/chc/ready", health.probe),
+        _route("GET", "/metrics", health.metrics),
         _route("POST", "/ksql", statements.execute),
         _route("POST", "/ksql/terminate", statements.terminate),
         _route("GET", "/status", statements.statuses),
@@ -69,10 +67,11 @@ def _route(method: str, path: str, endpoint: Endpoint) -> Route:
     return Route(path, answered, methods=[method])
 
 
-async def _not_found(request: Request, error: Any) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     return error_response(Refused(404, 40400, f"There is nothing at {request.url.path}."))
 
 
-async def _not_allowed(request: Request, error: HTTPException) -> Response:
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
     allowed = (error.headers or {}).get("Allow", "")
     return error_response(Refused(405, 40500, f"{request.url.path} takes {allowed}, not {request.method}."))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import orjson
 from starlette.requests import Request
@@ -18,7 +17,6 @@ from caudal.ksql.server.answers import (
     error_body,
     media_type_of,
     parsed,
-    settings_of,
     text_of,
 )
 from caudal.ksql.server.asking import Asking
@@ -35,24 +33,29 @@ class Inserts:
         if first is None:
             raise Refused(400, BAD_REQUEST, "The first line must be a JSON object with the 'target'.")
         arguments = parsed(first)
-        target, properties = text_of(arguments, "target"), settings_of(arguments, "properties")
-        writer = await self._asking.blocking(self._asking.engine.row_writer, target, properties)
-        acknowledged = self._acknowledged(writer, lines)
+        target = _name(text_of(arguments, "target"))
+        self._asking.engine.catalog.source(target)
+        acknowledged = self._acknowledged(target, lines)
         if media_type == JSON:
             return StreamingResponse(_as_array(acknowledged), media_type=media_type)
         return StreamingResponse(_as_lines(acknowledged), media_type=media_type)
 
-    async def _acknowledged(self, write: Any, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _acknowledged(self, target: str, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Rows are written in their order; the first that cannot be ends the stream."""
         number = 0
         async for line in lines:
             try:
-                await self._asking.blocking(write, parsed(line))
+                await self._asking.blocking(self._asking.engine.insert_row, target, parsed(line))
             except Exception as error:
                 yield orjson.dumps({**error_body(error), "status": "error", "seq": number})
                 return
             yield orjson.dumps({"status": "ok", "seq": number})
             number += 1
+
+
+def _name(target: str) -> str:
+    """A stream's name as SQL would have it: upper case unless it is quoted."""
+    return target[1:-1].replace("``", "`") if target.startswith("`") and target.endswith("`") else target.upper()
 
 
 async def _lines(request: Request) -> AsyncIterator[bytes]:

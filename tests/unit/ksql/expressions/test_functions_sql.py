@@ -28,7 +28,7 @@ def functions() -> Iterator[None]:
         "T_SEEN": (("(a T) -> T", "(a T, b T) -> T"), seen, False),
         "T_NULLS": (("(a T, b INTEGER) -> T",), seen, True),
         "T_MANY": (("(first STRING, rest BIGINT...) -> BIGINT",), lambda first, *rest: sum(rest), False),
-        "T_UNIT": (("(unit STRING, n INTEGER) -> STRING",), lambda unit, n: f"{n} {unit}", False),
+        "T_UNIT": (("(unit INTERVALUNIT, n INTEGER) -> STRING",), lambda unit, n: f"{n} {unit}", False),
         "T_FAIL": (("(a INTEGER) -> INTEGER",), lambda a: 1 // 0, False),
         "T_APPLY": (("(a T, f (T) => U) -> U",), lambda a, f: f(a), False),
         "T_FOLD": (("(a ARRAY<T>, s S, f (S, T) => S) -> S",), _fold, False),
@@ -73,8 +73,9 @@ VALUES = [
     ("T_MANY('x', 1, i, l)", "BIGINT", 16),
     ("T_MANY('x', 1, n)", "BIGINT", None),
     ("T_UNIT(DAYS, 3)", "STRING", "3 DAYS"),
+    ("T_UNIT('hours', 3)", "STRING", "3 HOURS"),
+    ("CAST(DATEADD(DAYS, i, DATE '2026-01-01') AS STRING)", "STRING", "2026-01-08"),
     ("T_UNIT(MILLISECOND, 3)", "STRING", "3 MILLISECOND"),
-    ("T_UNIT('hours', 3)", "STRING", "3 hours"),
     # lambdas
     ("T_APPLY(i, x => x + 1)", "INTEGER", 8),
     ("T_APPLY(i, x => x + l)", "BIGINT", 15),
@@ -141,6 +142,12 @@ REFUSED = [
     ("T_APPLY(i, x => x + s)", "Unsupported arithmetic types. INTEGER STRING"),
     ("T_APPLY(i, x => nix)", "Column 'NIX' cannot be resolved."),
     ("T_FOLD(a, 0, (s, s) => s)", "A lambda's parameters must differ"),
+    (
+        "T_UNIT('x', 3)",
+        "does not accept parameters (STRING, INTEGER).\nValid alternatives are:\nT_UNIT(INTERVALUNIT",
+    ),
+    ("T_UNIT(FORTNIGHTS, 3)", "Column 'FORTNIGHTS' cannot be resolved."),
+    ("T_SEEN(DAYS)", "Column 'DAYS' cannot be resolved."),
     ("T_SEEN(NULL)", "is not known because of NULL"),
     ("T_SEN(i)", "Can't find any functions with the name 'T_SEN'. Did you mean 'T_SEEN'?"),
 ]
