@@ -23,10 +23,10 @@ from caudal.ksql.formats.schemas import RegistrySchemas, register_sink, sink_sch
 from caudal.ksql.formats.serdes import key_serde, value_serde
 from caudal.ksql.schema import Column, Place
 from caudal.ksql.sources import Format
-from caudal.registry.client import RegistryClient
+from caudal.registry.client import RegistryClient, RegistryUnreachable
 from caudal.registry.mock import forget_registry
 from caudal.serde import Avro, Protobuf
-from caudal.serde.serde import Serde, SerdeError, bound, with_registry
+from caudal.serde.serde import SchemasUnavailable, Serde, SerdeError, bound, with_registry
 
 REGISTRY = "mock://registry-formats"
 
@@ -377,3 +377,20 @@ def test_formats_without_registry_register_nothing() -> None:
 def test_a_registry_that_is_away_is_said() -> None:
     with pytest.raises(KsqlError, match=r"^Could not fetch the schema of 't-value': there is no registry at "):
         RegistrySchemas("http://localhost:1").latest("t-value")
+
+
+@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
+def test_a_record_is_not_to_blame_for_a_registry_that_is_away(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    serde = bound(
+        with_registry(value_serde(Format(format), [Column("A", types.INTEGER)]), "http://localhost:1"), "t", False
+    )
+
+    def unreachable(*_: Any, **__: Any) -> Any:
+        raise RegistryUnreachable("http://localhost:1", "the connection is refused")
+
+    monkeypatch.setattr(RegistryClient, "request", unreachable)
+    with pytest.raises(SchemasUnavailable):
+        serde.serialize((1,))
+    if format != "JSON_SR":  # which does not ask
+        with pytest.raises(SchemasUnavailable):
+            serde.deserialize(b"\x00\x00\x00\x00\x07\x02")
