@@ -33,14 +33,11 @@ def url(broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
     )
     with running_server(Engine(settings)) as address:
         client = Client(address)
-        client.ksql(
-            "CREATE STREAM seen (k STRING KEY, n INT) WITH (KAFKA_TOPIC='seen', PARTITIONS=2, VALUE_FORMAT='JSON');"
-        )
+        given = "PARTITIONS=2, VALUE_FORMAT='JSON'"
+        client.ksql(f"CREATE STREAM seen (k STRING KEY, n INT) WITH (KAFKA_TOPIC='seen', {given});")
         for number in range(4):
             client.ksql(f"INSERT INTO seen (ROWTIME, k, n) VALUES ({1000 + number}, 'k{number % 2}', {number});")
-        client.ksql(
-            "CREATE TABLE held (k STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='held', PARTITIONS=2, VALUE_FORMAT='JSON');"
-        )
+        client.ksql(f"CREATE TABLE held (k STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='held', {given});")
         client.ksql("INSERT INTO held (k, n) VALUES ('a', 1); INSERT INTO held (k, n) VALUES ('b', 2);")
         yield address
 
