@@ -211,10 +211,10 @@ def _decimal(value: Any, type: types.Decimal) -> Decimal:
     if kind is Decimal:
         return fitted(value, type)
     if kind is float:
-        found = Decimal(repr(value))
-        if len(found.as_tuple().digits) > _EXACT_DIGITS:
+        text = repr(value)
+        if len(text) > _EXACT_DIGITS and len(Decimal(text).as_tuple().digits) > _EXACT_DIGITS:
             raise Reread
-        return fitted(found, type)
+        return fitted(Decimal(text), type)
     if kind is str:
         return decimal_of(value, type)
     raise _wrong(value, type)

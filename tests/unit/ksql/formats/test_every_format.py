@@ -209,6 +209,17 @@ def test_what_is_of_another_type_cannot_be_written(format: str) -> None:
         assert isinstance(caught.value, SerdeError), row
 
 
+@pytest.mark.parametrize("format", ["JSON_SR", "AVRO", "PROTOBUF"])
+@quick
+@given(data=st.binary(max_size=24))
+def test_any_bytes_behind_an_id_are_read_or_refused(format: str, data: bytes) -> None:
+    serde = of_all(format)
+    head = serde.serialize(tuple([None] * len(ALL)))[:5]
+    with suppress(SerdeError):
+        row = serde.deserialize(head + data)
+        assert row is None or len(row) == len(ALL)
+
+
 @cache
 def of_few(format: str) -> Serde:
     columns = [Column("A", types.BIGINT)]

@@ -394,3 +394,29 @@ def test_a_record_is_not_to_blame_for_a_registry_that_is_away(format: str, monke
     if format != "JSON_SR":  # which does not ask
         with pytest.raises(SchemasUnavailable):
             serde.deserialize(b"\x00\x00\x00\x00\x07\x02")
+
+
+DECIMALS: list[tuple[Any, str]] = [
+    ({"value": b"\x01", "precision": 1, "scale": -5}, "Numeric field overflow"),
+    ({"value": b"\x01", "precision": 1, "scale": 5}, "without rounding"),
+    ({"value": b"\x01", "precision": 1, "scale": 2**31 - 1}, "is not a DECIMAL"),
+    ({"value": b"\x7f" * 2000, "precision": 1, "scale": 0}, "Numeric field overflow"),
+]
+
+
+@pytest.mark.parametrize(("value", "cause"), DECIMALS, ids=lambda value: str(value)[:40])
+def test_decimals_of_other_writers_that_do_not_fit(value: Any, cause: str) -> None:
+    text = 'syntax = "proto3"; import "confluent/type/decimal.proto"; message M { confluent.type.Decimal p = 1; }'
+    data = Protobuf(text, registry=REGISTRY, subject="any").serialize({"p": value})
+    serde = ready(value_serde(Format("PROTOBUF"), [Column("P", types.decimal(6, 2))]))
+    with pytest.raises(SerdeError, match=cause):
+        serde.deserialize(data)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_double_that_is_no_decimal(value: float) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "p", "type": "double"}]}
+    data = Avro(schema, registry=REGISTRY, subject="any").serialize({"p": value})
+    serde = ready(value_serde(Format("AVRO"), [Column("P", types.decimal(6, 2))]))
+    with pytest.raises(SerdeError, match=r"sourceType: float, requiredType: DECIMAL\(6, 2\), path: \$\.P"):
+        serde.deserialize(data)
