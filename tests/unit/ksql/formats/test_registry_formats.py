@@ -420,3 +420,22 @@ def test_a_double_that_is_no_decimal(value: float) -> None:
     serde = ready(value_serde(Format("AVRO"), [Column("P", types.decimal(6, 2))]))
     with pytest.raises(SerdeError, match=r"sourceType: float, requiredType: DECIMAL\(6, 2\), path: \$\.P"):
         serde.deserialize(data)
+
+
+def test_a_sink_with_a_schema_by_id_has_its_columns(registry: RegistryClient) -> None:
+    fields = [{"name": "a", "type": "int"}, {"name": "b", "type": ["null", "string"], "default": None}]
+    id = registry.register("given", json.dumps({"type": "record", "name": "G", "fields": fields})).id
+    single = registry.register("single", '"long"').id
+    schemas, by_id = RegistrySchemas(registry), Format("AVRO", (("schema_id", id),))
+    assert register_sink(schemas, "out", Format("KAFKA"), [], by_id, [Column("a", types.INTEGER)]) == {}
+    key = Format("AVRO", (("schema_id", single),))
+    assert register_sink(schemas, "out", key, [Column("K", types.BIGINT, Place.KEY)], Format("JSON"), []) == {}
+    for columns in ([Column("A", types.INTEGER)], [Column("a", types.BIGINT)], [Column("c", types.INTEGER)]):
+        with pytest.raises(
+            KsqlError, match=r"^The following value columns are changed, missing or reordered: \[.*\]\. "
+        ):
+            register_sink(schemas, "out", Format("KAFKA"), [], by_id, columns)
+    with pytest.raises(
+        KsqlError, match=r"^The following key columns .* Schema from schema registry is \[ROWKEY BIGINT\]"
+    ):
+        register_sink(schemas, "out", key, [Column("K", types.STRING, Place.KEY)], Format("JSON"), [])
