@@ -269,6 +269,19 @@ class FaultControl:
         """The next `times` requests of this API are handled only after so many seconds."""
         self._call("delay", _api(api), seconds, times)
 
+    def hold(self, api: str | int | ApiKey, times: int = 1) -> None:
+        """The next `times` requests of this API are handled only after `release`."""
+        self._call("hold", _api(api), times)
+
+    @property
+    def held(self) -> int:
+        """How many requests have arrived and are held."""
+        return self._embedded.broker.faults.held
+
+    def release(self) -> None:
+        """Handles what was held, also that of clients that have gone."""
+        self._call("release")
+
     def drop(self, api: str | int | ApiKey, times: int = 1) -> None:
         """The next `times` requests of this API are not handled: their connection is closed."""
         self._call("drop", _api(api), times)

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-START_SECONDS = 30.0
-STOP_SECONDS = 30.0
+START_SECONDS = 60.0  # longer is a hang
+STOP_SECONDS = 45.0  # longer than the broker gives itself
 
 _LINE = re.compile(r"^\S+ +(WARN\w*|ERROR|CRIT\w*)\b", re.MULTILINE)
 

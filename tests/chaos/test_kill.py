@@ -39,7 +39,7 @@ TOPICS = ("plain", "orders", "txn", "sink", "table")
 CONFIGS = {"table": {"cleanup.policy": "compact", "segment.ms": "300", "min.cleanable.dirty.ratio": "0.01"}}
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(360)
 def test_kills_in_the_suite(tmp_path: Path) -> None:
     play(tmp_path, kills=4)
 

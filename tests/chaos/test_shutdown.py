@@ -6,32 +6,34 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from caudal.broker.errors import ErrorCode
 from caudal.broker.log.checkpoints import CLEAN_SHUTDOWN
+from caudal.broker.log.store import LogStore
 from caudal.broker.wire.api_keys import ApiKey
-from tests.robustness.raw import Closed, Raw, batch_of
+from caudal.testing import embedded_broker
+from tests.robustness.raw import Closed, Raw, batch_of, serves
 
-from .process import BrokerProcess, running_broker
+from .process import STOP_SECONDS, BrokerProcess, running_broker
 from .test_kill import begin
 from .verify import check_files, check_plain, check_table, check_transactions, read_topic
 from .workload import PlainProducer, TableProducer, TransactionalProducer
 
 NOT_ORDERLY = "not orderly"
+LONG_MS = 10 * 60_000  # much longer than a client of these tests waits
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_stop_under_load(tmp_path: Path, number: signal.Signals) -> None:
     with running_broker(tmp_path / "data") as broker:
         workers = begin(broker.bootstrap, seed=1)
         for _ in range(2):
             time.sleep(1.0)
-            started = time.monotonic()
             assert broker.stop(number) == 0
-            assert time.monotonic() - started < 10
             assert (broker.data / CLEAN_SHUTDOWN).exists()
             assert check_files(broker.data, compacted={"table"}) > 0
             broker.start()
@@ -66,52 +68,48 @@ def test_a_kill_is_noticed_by_the_next_start(tmp_path: Path) -> None:
         assert NOT_ORDERLY in broker.said()
 
 
-def stopped_while_waiting(broker: BrokerProcess) -> float:
-    """Stops the broker in the background; returns when the stop has begun."""
-    thread = threading.Thread(target=broker.stop, daemon=True)
-    time.sleep(0.2)
-    thread.start()
-    return time.monotonic()
+def stop_while_it_waits(broker: BrokerProcess) -> None:
+    """Stops the broker in the background, once it has what was sent before: that came before this question."""
+    assert serves(broker.port)
+    threading.Thread(target=broker.stop, daemon=True).start()
 
 
 def test_long_polls_are_answered(tmp_path: Path) -> None:
-    with running_broker(tmp_path / "data") as broker, Raw(broker.port, 20) as client:
+    with running_broker(tmp_path / "data") as broker, Raw(broker.port) as client:
         client.create_topic("t")
         client.produce("t", batch_of(b"a"))
-        sent = client.send_fetch("t", 1, max_wait_ms=20_000)
-        started = stopped_while_waiting(broker)
+        sent = client.send_fetch("t", 1, max_wait_ms=LONG_MS)
+        stop_while_it_waits(broker)
         answer = client.receive_response(ApiKey.FETCH, 11, sent)
         assert answer.responses[0].partitions[0].error_code == ErrorCode.none
-        assert time.monotonic() - started < 5
         assert client.is_closed()
 
 
 def test_members_that_wait_for_a_rebalance_are_not_left_alone(tmp_path: Path) -> None:
     """A JoinGroup that waits for company gets an answer or a closed connection, not silence."""
-    patient = {"group.initial.rebalance.delay.ms": "20000"}
-    with running_broker(tmp_path / "data", patient) as broker, Raw(broker.port, 20) as client:
+    patient = {"group.initial.rebalance.delay.ms": str(LONG_MS)}
+    with running_broker(tmp_path / "data", patient) as broker, Raw(broker.port) as client:
         client.request(ApiKey.FIND_COORDINATOR, 1, {"key": "group", "key_type": 0})
         values = {
             "group_id": "group",
-            "session_timeout": 30_000,
-            "rebalance_timeout": 30_000,
+            "session_timeout": LONG_MS,
+            "rebalance_timeout": LONG_MS,
             "member_id": "",
             "protocol_type": "consumer",
             "protocols": [{"name": "range", "metadata": b""}],
         }
         sent = client.send_request(ApiKey.JOIN_GROUP, 3, values)
-        started = stopped_while_waiting(broker)
+        stop_while_it_waits(broker)
         try:
             client.receive_response(ApiKey.JOIN_GROUP, 3, sent)
         except Closed:
             pass
-        assert time.monotonic() - started < 8
 
 
 def test_pipelined_requests_at_the_moment_of_the_stop(tmp_path: Path) -> None:
     """Every acknowledgement that was sent counts; requests that were not handled get none."""
     with running_broker(tmp_path / "data") as broker:
-        with Raw(broker.port, 20) as client:
+        with Raw(broker.port) as client:
             client.create_topic("t")
             sent = [client.send_produce("t", batch_of(b"%d" % number)) for number in range(2000)]
             thread = threading.Thread(target=broker.stop, daemon=True)
@@ -126,7 +124,7 @@ def test_pipelined_requests_at_the_moment_of_the_stop(tmp_path: Path) -> None:
                         acknowledged += 1
             except Closed:
                 pass
-            thread.join(30)
+            thread.join(STOP_SECONDS)
         broker.start()
         with Raw(broker.port) as client:
             assert client.fetch("t").high_watermark >= acknowledged
@@ -140,5 +138,40 @@ def test_a_second_signal_does_not_hurt(tmp_path: Path) -> None:
         assert broker.process is not None
         broker.process.send_signal(signal.SIGINT)
         broker.process.send_signal(signal.SIGINT)
-        assert broker.process.wait(20) == 0
+        assert broker.process.wait(STOP_SECONDS) == 0
         assert (broker.data / CLEAN_SHUTDOWN).exists()
+
+
+def test_a_stop_does_not_wait_for_a_topic_that_is_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An internal topic has fifty partitions, and on a slow disk they take longer than a stop may."""
+    made = threading.Semaphore(0)
+    count = 0
+    create = LogStore.create
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        log = create(*arguments)
+        made.release()
+        time.sleep(0.05)
+        return log
+
+    with embedded_broker(data=tmp_path / "data") as broker:
+        monkeypatch.setattr(LogStore, "create", slow)
+        with Raw(broker.port, 60) as client:
+            topic = {"name": "t", "num_partitions": 500, "replication_factor": 1, "assignments": [], "configs": []}
+            client.send_request(ApiKey.CREATE_TOPICS, 5, {"topics": [topic], "timeout": 10_000, "validate_only": False})
+            for _ in range(3):
+                assert made.acquire(timeout=60)
+            broker.stop()
+        assert count < 500
+        assert (broker.data / CLEAN_SHUTDOWN).exists()
+        monkeypatch.undo()
+        broker.start()
+        assert "t" not in broker.broker.metadata.topics
+        with Raw(broker.port) as client:
+            assert client.create_topic("t") == ErrorCode.none
+            assert client.produce("t", batch_of(b"a")).base_offset == 0
+    assert "belongs to no topic" not in caplog.text

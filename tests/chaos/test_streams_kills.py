@@ -35,13 +35,13 @@ pytestmark = [pytest.mark.chaos, pytest.mark.spark]
 
 KINDS = ("worker", "broker", "driver", "jvm")
 SESSION_MS = 3000  # how long a killed driver keeps its successor waiting
-RECOVERY_SECONDS = 120.0  # longer is a hang, also on a busy machine
-PATIENCE_SECONDS = 240.0
+RECOVERY_SECONDS = 60.0  # beyond the start of a driver, which takes what the first one took on this machine: a hang
+PATIENCE_SECONDS = 400.0
 AIMED = 0.6  # so many kills wait until a transaction is open; the others come at any moment
 PROPERTIES = {"group.min.session.timeout.ms": "1000", "log.segment.bytes": str(8 << 20)}
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_four_kills_and_every_order_counts_once(tmp_path: Path) -> None:
     with playing(tmp_path, "exactly_once") as play:
         play.kill(["worker", "broker", "driver", "worker"])
@@ -75,7 +75,7 @@ def test_twenty_kills_in_real_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_at_least_once_loses_nothing(tmp_path: Path) -> None:
     with playing(tmp_path, "at_least_once") as play:
         play.kill(["worker", "worker", "driver", "worker"])
@@ -88,7 +88,7 @@ def test_at_least_once_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_at_most_once_does_nothing_twice(tmp_path: Path) -> None:
     with playing(tmp_path, "at_most_once") as play:
         play.kill(["worker", "worker", "driver", "worker"])
@@ -134,6 +134,7 @@ class Play:
         self._orphans: list[psutil.Process] = []
         self._app: Supervised | None = None
         self._started = time.monotonic()
+        self._first_start = 0.0
         self.broker = BrokerProcess(folder / "data", PROPERTIES)
 
     # -- the play ----------------------------------------------------------------------------------------------------
@@ -153,6 +154,7 @@ class Play:
         self._wait_for(lambda: "is RUNNING" in self.said(), "the start")
         self.feeder.start()
         self._wait_until_past(0)
+        self._first_start = time.monotonic() - self._started
         self._say("running")
 
     @property
@@ -253,8 +255,9 @@ class Play:
             if took:
                 print(f"{kind}: {len(took)} recoveries, median {statistics.median(took):.1f} s, max {max(took):.1f} s")
         print(f"{(time.monotonic() - self._started) / len(self.kills):.1f} s per kill; {self.feeder.sent} orders")
-        stuck = [kill for kill in self.kills if (kill.recovery or 0) > RECOVERY_SECONDS]
-        assert not stuck, f"recoveries that took too long: {stuck}"
+        limit = RECOVERY_SECONDS + 2 * self._first_start
+        stuck = [kill for kill in self.kills if (kill.recovery or 0) > limit]
+        assert not stuck, f"recoveries that took longer than {limit:.0f} s: {stuck}"
 
     def check_exactly_once(self) -> None:
         expected = self.feeder.expected()

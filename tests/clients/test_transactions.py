@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from caudal.broker.errors import ErrorCode
 from caudal.broker.wire.api_keys import ApiKey
@@ -17,6 +17,7 @@ from tests.unit.broker.coordinators.raw_requests import RawConnection
 
 LEGACY = 11, 4  # versions of Produce and EndTxn before KIP-890's second part
 VERSION_2 = 12, 5
+PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -38,11 +39,11 @@ def raw(broker: EmbeddedBroker) -> Iterator[RawConnection]:
 
 def producer(broker: EmbeddedBroker, transactional_id: str, **settings: Any) -> Producer:
     made = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": transactional_id, **settings})
-    made.init_transactions(20)
+    made.init_transactions(PATIENCE_SECONDS)
     return made
 
 
-def consumer(broker: EmbeddedBroker, group: str, isolation: str = "read_committed") -> Consumer:
+def consumer(broker: EmbeddedBroker, group: str, isolation: str = "read_committed", **settings: Any) -> Consumer:
     return Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
@@ -50,34 +51,34 @@ def consumer(broker: EmbeddedBroker, group: str, isolation: str = "read_committe
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "isolation.level": isolation,
+            **settings,
         }
     )
 
 
 def values(broker: EmbeddedBroker, topic: str, isolation: str = "read_committed") -> list[bytes]:
     """Everything that is to be read from partition 0 up to its end (or its last stable offset)."""
-    reader = consumer(broker, "reader", isolation)
+    reader = consumer(broker, "reader", isolation, **{"enable.partition.eof": True})
     reader.assign([TopicPartition(topic, 0, 0)])
     found: list[bytes] = []
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        end = reader.get_watermark_offsets(TopicPartition(topic, 0), 10)[1]
-        if end == 0 or reader.position([TopicPartition(topic, 0)])[0].offset >= end:
-            break
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        assert time.monotonic() < deadline, f"the end was not reached; found {found}"
         message = reader.poll(0.2)
         if message is None:
-            if isolation == "read_committed":
-                break
-        elif message.error() is None:
+            continue
+        if message.error() is None:
             found.append(message.value())
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            break
     reader.close()
     return found
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in 20 s"
+        assert time.monotonic() < deadline, f"it did not happen in {PATIENCE_SECONDS:.0f} s"
         time.sleep(0.02)
 
 
@@ -245,15 +246,16 @@ def test_a_produce_that_the_broker_holds_back_until_after_the_end(
     me = raw.init("app")
     raw.add("app", me, "out")
     assert raw.produce(produce_version, "app", me, "out", b"in time") == ErrorCode.none
-    broker.faults.delay(ApiKey.PRODUCE, 0.5)
+    broker.faults.hold(ApiKey.PRODUCE)
     slow = RawConnection(broker.bootstrap)
     results: list[Any] = []
     sender = threading.Thread(
         target=lambda: results.append(slow.produce(produce_version, "app", me, "out", b"late", sequence=1))
     )
     sender.start()
-    time.sleep(0.2)
+    until(lambda: broker.faults.held)
     assert raw.end("app", me, True, end_version).error_code == ErrorCode.none
+    broker.faults.release()
     sender.join()
     slow.close()
     assert results != [ErrorCode.none]

@@ -43,7 +43,7 @@ def caudal_broker(data: Path, **config: str) -> Iterator[Cluster]:
     finally:
         process.terminate()
         try:
-            code = process.wait(20)
+            code = process.wait(45)  # longer than the broker gives itself
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -59,7 +59,7 @@ def free_port() -> int:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

@@ -43,7 +43,7 @@ def command(main_class: str, *arguments: str) -> list[str]:
     return [jars.java(), *FLAGS, "-cp", f"{compiled()}:{class_path()}", main_class, *arguments]
 
 
-def run(main_class: str, *arguments: str, stdin: str | None = None, seconds: float = 60) -> str:
+def run(main_class: str, *arguments: str, stdin: str | None = None, seconds: float = 180) -> str:
     """Runs a program to its end and returns what it printed; a failure shows all of it."""
     result = subprocess.run(
         command(main_class, *arguments), input=stdin, capture_output=True, text=True, timeout=seconds, check=False

@@ -162,7 +162,7 @@ def test_a_live_member_is_shown_and_protects_its_offsets(
         assert "can only be reset if the group" in refused.stdout + refused.stderr
     finally:
         consumer.send_signal(signal.SIGTERM)
-        consumer.wait(20)
+        consumer.wait(60)
 
 
 def test_transactions_are_listed_described_and_their_producers_shown(

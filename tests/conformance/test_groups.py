@@ -44,7 +44,7 @@ def settled(consumers: Sequence[Consumer], topic: str, partitions: int, messages
         return True
     for consumer in consumers:
         consumer.nudge()
-    return eventually(is_settled, 20, 0)
+    return eventually(is_settled, 60, 0)
 
 
 def test_a_group_goes_on_where_it_committed(client: Client, topic: str, unique: Callable[[str], str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from .clients import Client, Outgoing
 from .cluster import Cluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(360)]
 
 pytest.importorskip("pyspark")
 

@@ -65,7 +65,7 @@ class RegistryProcess:
         return code
 
     def is_writer(self) -> bool:
-        text = httpx.get(f"{self.url}/metrics", timeout=5).text
+        text = httpx.get(f"{self.url}/metrics", timeout=30).text
         return "caudal_registry_writer 1.0" in text
 
     def register(self, subject: str, schema: Any) -> httpx.Response:
@@ -73,6 +73,6 @@ class RegistryProcess:
         return httpx.post(f"{self.url}/subjects/{subject}/versions", json=body, headers=HEADERS, timeout=30)
 
     def get(self, path: str) -> Any:
-        answer = httpx.get(self.url + path, timeout=10)
+        answer = httpx.get(self.url + path, timeout=30)
         assert answer.status_code == 200, answer.text
         return answer.json()

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from caudal.cli.registry_process import bind
+from caudal.cli.http_process import bind
 from caudal.registry.instance import Settings
 from caudal.registry.server import RegistryServer
 

@@ -106,7 +106,7 @@ def chaos(kills: int, pause: float) -> None:
                     place = writers[0] if writers and number % 4 else chance.randrange(INSTANCES)
                     instances[place].kill()
                     instances[place] = RegistryProcess(broker.bootstrap, *QUICK_MEMBER).wait()
-                    deadline = time.monotonic() + 30
+                    deadline = time.monotonic() + 90
                     while len(load.told) == before and time.monotonic() < deadline:
                         time.sleep(0.05)
                     assert len(load.told) > before, "nothing was registered any more"

@@ -18,6 +18,7 @@ from caudal.broker.wire.api_keys import ApiKey
 from caudal.broker.wire.batch import Record, build_batch
 
 Batch = bytes | bytearray
+PATIENCE_SECONDS = 60.0  # longer is a hang, on the slowest machine
 
 
 class Closed(Exception):
@@ -38,7 +39,7 @@ def framed(body: bytes) -> bytes:
 class Raw:
     """One connection."""
 
-    def __init__(self, port: int, timeout: float = 10.0, source: str = "127.0.0.1") -> None:
+    def __init__(self, port: int, timeout: float = PATIENCE_SECONDS, source: str = "127.0.0.1") -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout, (source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
@@ -75,7 +76,7 @@ class Raw:
             count -= len(part)
         return b"".join(parts)
 
-    def is_closed(self, seconds: float = 5.0) -> bool:
+    def is_closed(self, seconds: float = PATIENCE_SECONDS) -> bool:
         """Whether the broker closes the connection within that time, without a further answer."""
         self.socket.settimeout(seconds)
         try:

@@ -23,7 +23,7 @@ from caudal.broker.wire.batch import iter_batches, records
 from caudal.testing import embedded_broker
 from tests.chaos.process import BrokerProcess, running_broker
 
-from .raw import Raw, batch_of, serves
+from .raw import PATIENCE_SECONDS, Raw, batch_of, serves
 
 STORAGE_ERROR = ErrorCode.kafka_storage_error
 
@@ -159,7 +159,7 @@ class TestFullDisk:
         return acknowledged
 
     def produce_when_possible(self, client: Raw, value: bytes) -> Any:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             answer = client.produce("t", batch_of(value))
             if answer.error_code == ErrorCode.none or time.monotonic() > deadline:
@@ -256,7 +256,7 @@ def test_the_whole_data_folder_deleted_under_the_broker(tmp_path: Path) -> None:
 
 def wait_until_refused(client: Raw, topic: str) -> None:
     """Writes to a deleted file succeed; the broker notices by looking, every few seconds."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while client.produce(topic, batch_of(b"lost")).error_code != STORAGE_ERROR:
         assert time.monotonic() < deadline, "the broker goes on acknowledging records that nobody will ever read"
         time.sleep(0.1)

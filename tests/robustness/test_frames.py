@@ -14,7 +14,7 @@ from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
 from tests.chaos.process import BrokerProcess
 
-from .raw import Closed, Raw, blank_request, framed, header, serves
+from .raw import PATIENCE_SECONDS, Closed, Raw, blank_request, framed, header, serves
 
 METADATA = header(ApiKey.METADATA, 1)
 NO_TOPICS = struct.pack(">i", 0)
@@ -60,7 +60,7 @@ def test_closed_with_one_line(broker: BrokerProcess, name: str) -> None:
         client.send(REFUSED[name])
         assert client.is_closed()
         assert other.request(ApiKey.API_VERSIONS, 0, {}).error_code == ErrorCode.none
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not complaints_about(broker, address) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(complaints_about(broker, address)) == 1
@@ -132,7 +132,7 @@ def test_a_client_that_leaves_in_the_middle(broker: BrokerProcess) -> None:
         with Raw(broker.port) as last:  # connections are accepted in turn: the others have been when this one is served
             last.send(request)
             last.receive()
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + PATIENCE_SECONDS
             while broker.open_files() > before + 1 and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert broker.open_files() <= before + 1

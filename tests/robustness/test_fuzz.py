@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,10 +22,10 @@ from caudal.broker.wire import messages
 from caudal.broker.wire.api_keys import ApiKey
 from tests.chaos.process import BrokerProcess, running_broker
 
-from .raw import Closed, Raw, batch_of, blank_request, framed, header, serves
+from .raw import PATIENCE_SECONDS, Closed, Raw, batch_of, blank_request, framed, header, serves
 
 EXAMPLES = int(os.environ.get("CAUDAL_FUZZ_EXAMPLES", "2500"))
-SECONDS_FOR_AN_ANSWER = 3.0
+SECONDS_FOR_A_WAIT = 3.0
 
 SERVED = [(api.key, version) for api in APIS.values() for version in range(api.first, api.last + 1)]
 # Numbers at the edges of what a length, a count or an index can be.
@@ -115,18 +114,21 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 def exchange(port: int, frame: bytes) -> None:
     """Sends the frame and an innocent request behind it; fails unless something happens in time."""
-    with Raw(port, SECONDS_FOR_AN_ANSWER) as client:
+    key, version = struct.unpack_from(">hh", frame, 4) if len(frame) >= 8 else (-1, -1)
+    with Raw(port, patience(key)) as client:
         try:
             client.send(frame + framed(header(ApiKey.API_VERSIONS, 0, 424242)))
-            started = time.monotonic()
             while struct.unpack_from(">i", client.receive())[0] != 424242:
-                assert time.monotonic() - started < SECONDS_FOR_AN_ANSWER
+                pass
         except Closed:
             pass
         except TimeoutError:
-            key, version = struct.unpack_from(">hh", frame, 4)
             if not may_wait(key):
                 raise AssertionError(f"no answer to API {key} v{version}: {frame.hex()}") from None
+
+
+def patience(api_key: int) -> float:
+    return SECONDS_FOR_A_WAIT if may_wait(api_key) else PATIENCE_SECONDS
 
 
 def may_wait(api_key: int) -> bool:
@@ -156,11 +158,11 @@ def test_mutated_requests(fuzzed: BrokerProcess) -> None:
     check_log(fuzzed)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_every_version_as_it_is(fuzzed: BrokerProcess) -> None:
     """The ground that the mutations start from: every valid request of every version is answered, in its version."""
     for key, version, body in VALID:
-        with Raw(fuzzed.port, SECONDS_FOR_AN_ANSWER) as client:
+        with Raw(fuzzed.port, patience(key)) as client:
             client.send(framed(header(key, version, 7) + body))
             try:
                 answer = client.receive()

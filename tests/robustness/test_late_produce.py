@@ -8,7 +8,7 @@ or simply sent late; the answer may be an error or none at all, what counts is t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,7 +16,7 @@ from caudal.broker.errors import ErrorCode
 from caudal.broker.wire.api_keys import ApiKey
 from caudal.testing import EmbeddedBroker, embedded_broker
 
-from .raw import Raw
+from .raw import PATIENCE_SECONDS, Raw
 from .transactions import RawTransactions
 
 REFUSALS = {
@@ -74,10 +74,11 @@ def test_held_back_until_after_the_end(
         producer.add("t")
     producer.produce("t", producer.batch("t", b"in time"))
     with Raw(broker.port) as other:
-        broker.faults.delay("PRODUCE", 0.4)
+        broker.faults.hold("PRODUCE")
         sent = producer.send_produce("t", producer.batch("t", b"late"), other)
-        time.sleep(0.1)
+        wait_until(lambda: broker.faults.held, "the request has not arrived")
         assert producer.end(commit=commit) == ErrorCode.none
+        broker.faults.release()
         answer = other.receive_response(ApiKey.PRODUCE, producer.produce_version, sent)
         assert answer.responses[0].partition_responses[0].error_code in REFUSALS
     assert check_nothing_hangs(client) == ([b"in time"] if commit else [])
@@ -96,14 +97,15 @@ def test_does_not_land_in_the_next_transaction(
         producer.add("t")
     producer.produce("t", producer.batch("t", b"in time"))
     with Raw(broker.port) as other:
-        broker.faults.delay("PRODUCE", 0.5)
+        broker.faults.hold("PRODUCE")
         sent = producer.send_produce("t", producer.batch("t", b"late"), other)
-        time.sleep(0.1)
+        wait_until(lambda: broker.faults.held, "the request has not arrived")
         assert producer.end(commit=False) == ErrorCode.none
         if producer.version == 1:
             producer.initialise(keep_identity=True)
             producer.add("t")
         assert producer.produce("t", producer.batch("t", b"next")).error_code == ErrorCode.none
+        broker.faults.release()
         answer = other.receive_response(ApiKey.PRODUCE, producer.produce_version, sent)
         assert answer.responses[0].partition_responses[0].error_code in REFUSALS
     assert producer.end(commit=commit) == ErrorCode.none
@@ -164,12 +166,13 @@ def test_after_a_restart(broker: EmbeddedBroker, producer: RawTransactions, clea
     broker.stop() if clean else broker.kill()
     broker.start()
     with Raw(broker.port) as client:
-        wait_until_loaded(broker)
+        wait_until(lambda: broker.broker.transactions.loaded, "the transactions are not loaded")
         assert producer.produce("t", late, client).error_code in REFUSALS
         assert check_nothing_hangs(client) == [b"before", b"in time"]
 
 
-def wait_until_loaded(broker: EmbeddedBroker) -> None:
-    deadline = time.monotonic() + 5
-    while not broker.broker.transactions.loaded and time.monotonic() < deadline:
+def wait_until(question: Callable[[], object], otherwise: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not question():
+        assert time.monotonic() < deadline, otherwise
         time.sleep(0.01)

@@ -19,7 +19,7 @@ from caudal.broker.wire.api_keys import ApiKey
 from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.chaos.process import BrokerProcess
 
-from .raw import Closed, Raw, batch_of, framed, header, serves
+from .raw import PATIENCE_SECONDS, Closed, Raw, batch_of, framed, header, serves
 
 MEGABYTE = 1 << 20
 
@@ -85,7 +85,7 @@ def test_a_request_near_the_limit_is_taken_and_its_buffer_given_back(broker: Bro
     with Raw(broker.port) as client:
         answer = client.produce(topic, b"\0" * (60 * MEGABYTE))
         assert answer.error_code in (ErrorCode.message_too_large, ErrorCode.corrupt_message, ErrorCode.invalid_record)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + PATIENCE_SECONDS
         before = broker.resident_bytes()
         while broker.resident_bytes() > before - 30 * MEGABYTE and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -116,19 +116,19 @@ class TestIdle:
         return idle.port
 
     def test_silent(self, port: int) -> None:
+        started = time.monotonic()
         with Raw(port) as client:
-            started = time.monotonic()
-            assert client.is_closed(5)
-            assert 0.5 < time.monotonic() - started < 3
+            assert client.is_closed()
+            assert time.monotonic() - started > 0.5
 
     def test_half_a_request(self, port: int) -> None:
         with Raw(port) as client:
             client.send(framed(header(ApiKey.API_VERSIONS, 0))[:9])
-            assert client.is_closed(5)
+            assert client.is_closed()
 
     def test_drop_by_drop(self, port: int) -> None:
         """Sending now and then a byte does not keep a connection that never completes a request."""
-        deadline = time.monotonic() + 6
+        deadline = time.monotonic() + PATIENCE_SECONDS
         with Raw(port) as client, pytest.raises((Closed, ConnectionError)):
             client.send(struct.pack(">i", 1000))
             while time.monotonic() < deadline:
@@ -141,7 +141,7 @@ class TestIdle:
             client.socket.settimeout(0.3)
             flood(client, framed(header(ApiKey.API_VERSIONS, 0)))
             # Asked of the broker: with a closed window the client's own kernel may hear of the end much later.
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + PATIENCE_SECONDS
             while idle.broker.metrics.connections and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert idle.broker.metrics.connections == 0

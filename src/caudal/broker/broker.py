@@ -64,6 +64,7 @@ class Broker:
         self.host = ""
         self.port = 0
         self.is_running = False
+        self._stopping = False
         self.settled = asyncio.Event()  # all is loaded that will be
         self._partitions: dict[str, list[Partition]] = {}
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="caudal-disk")
@@ -159,6 +160,7 @@ class Broker:
         if not self.is_running:
             return
         self.is_running = False
+        self._stopping = True
         await self.server.stop_accepting()
         for fetch in list(self.waiting_fetches):
             fetch.complete()
@@ -170,8 +172,8 @@ class Broker:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         await self.producer_ids.close()
+        await self.metadata.close()  # what is being changed comes to its end while the logs are open
         await self.logs.close()
-        await self.metadata.close()
         self._threads.shutdown(wait=True)
         log.info("stopped")
 
@@ -215,20 +217,27 @@ class Broker:
             partitions.append(Partition(topic.name, info.index, topic.topic_id, log_, info.leader_epoch, self.schemas))
 
     async def _make_logs(self, topic: TopicInfo) -> None:
-        """Makes the logs of a topic that is about to be announced, in a thread: each costs several writes."""
+        """Makes the logs of a topic that is about to be announced, in a thread: each costs several writes.
+
+        A stop does not wait for the rest of them: on a slow disk an internal topic takes longer than a stop may.
+        """
         known = set(self.logs.logs)
         missing = [info.index for info in topic.partitions if (topic.name, info.index) not in known]
         config = self.config.log_config(topic.configs)
 
         def make() -> None:
             for index in missing:
+                if self._stopping:
+                    raise KafkaError(ErrorCode.broker_not_available, f"{topic.name}: the broker is stopping")
                 self.logs.create(topic.name, index, topic.topic_id, config)
 
         try:
             await self.run_blocking(make)
-        except OSError as error:
+        except (OSError, KafkaError) as error:
             for index in missing:
                 self.logs.delete(topic.name, index)
+            if isinstance(error, KafkaError):
+                raise
             raise KafkaError(ErrorCode.kafka_storage_error, f"{topic.name}: {error.strerror}") from error
 
     def _on_change(self, change: MetadataChange) -> None:

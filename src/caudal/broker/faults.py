@@ -1,4 +1,4 @@
-"""Faults on purpose, for tests: delays, dropped connections, error codes for the next N requests of an API.
+"""Faults on purpose, for tests: requests held back, dropped connections, error codes for the next N requests of an API.
 
 Off by default and free then: a connection looks at one attribute. An injected error is answered by the shape of the
 API's own response: at its top where it has a code there, else on every topic and partition that the request names.
@@ -30,10 +30,25 @@ class Faults:
     def __init__(self) -> None:
         self.active = False
         self._waiting: defaultdict[int, deque[Fault]] = defaultdict(deque)
+        self._held: list[Callable[[], None]] = []
 
     def delay(self, api: ApiKey, seconds: float, times: int = 1) -> None:
         """The next `times` requests are handled only after `seconds`."""
         self._add(api, Fault("delay", seconds=seconds), times)
+
+    def hold(self, api: ApiKey, times: int = 1) -> None:
+        """The next `times` requests are handled only after `release`."""
+        self._add(api, Fault("hold"), times)
+
+    @property
+    def held(self) -> int:
+        """How many requests have arrived and are held."""
+        return len(self._held)
+
+    def release(self) -> None:
+        held, self._held = self._held, []
+        for resume in held:
+            resume()
 
     def drop(self, api: ApiKey, times: int = 1) -> None:
         """The next `times` requests are not handled and their connection is closed."""
@@ -74,7 +89,11 @@ class Faults:
             connection.respond(context, (error_answer(context, bytes(frame), body, fault.code),), 0, fault.code)
         else:
             connection.busy = True
-            asyncio.get_running_loop().call_later(fault.seconds, self._resume(api, context, frame, body))
+            resume = self._resume(api, context, frame, body)
+            if fault.kind == "hold":
+                self._held.append(resume)
+            else:
+                asyncio.get_running_loop().call_later(fault.seconds, resume)
         return True
 
     @staticmethod

@@ -80,7 +80,7 @@ class Metrics:
 
     def errors(self, api_key: int) -> int:
         """How many of them carried an error code."""
-        return sum(count for (api, _), count in self._errors.items() if api == api_key)
+        return sum(count for (api, _), count in list(self._errors.items()) if api == api_key)
 
     def families(self, broker: Broker | None) -> Iterator[Family | None]:
         """Every family with its samples, read from the counters and the broker.

@@ -7,3 +7,19 @@ one definition per SQL function, `formats/` the bytes of keys and values.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from caudal.ksql.functions.user import load_folder, udaf, udf, udtf
+
+__all__ = ["load_folder", "udaf", "udf", "udtf"]
+
+
+def __getattr__(name: str) -> Any:
+    """Users' functions are defined with these; whoever only parses need not load them."""
+    if name in __all__:
+        from caudal.ksql.functions import user
+
+        return getattr(user, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

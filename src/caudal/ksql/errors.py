@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
+AROUND = 100  # characters that are shown before and after the place
+
+
 class Position(NamedTuple):
     """Where something begins in the text of a statement. Lines and columns count from 1, as people do."""
 
@@ -47,8 +50,10 @@ class KsqlError(Exception):
         if self.at.line > len(lines):
             return shown
         line = lines[self.at.line - 1]
-        caret = "".join("\t" if sign == "\t" else " " for sign in line[: self.at.column - 1]) + "^"
-        return f"{shown}\n{line}\n{caret}"
+        first = max(0, self.at.column - 1 - AROUND)
+        before, after = line[first : self.at.column - 1], line[self.at.column - 1 : self.at.column - 1 + AROUND]
+        caret = "".join("\t" if sign == "\t" else " " for sign in before) + "^"
+        return f"{shown}\n{before}{after}\n{caret}"
 
 
 class SyntaxProblem(KsqlError):

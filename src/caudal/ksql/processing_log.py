@@ -1,5 +1,5 @@
-"""The processing log: what went wrong with a record while a query runs on. Everybody calls `report`; the host says where
-the lines go, and by default they go to Python's log, at most so many of a kind per minute.
+"""The processing log: what went wrong with a record while a query runs on. Everybody calls `report`; the host says
+where the lines go, and by default they go to Python's log, at most so many of a kind per minute.
 
 A line is the object that ksqlDB writes to its processing log's topic: `type` with its number, one of the messages
 `recordProcessingError`, `deserializationError`, `serializationError`, and the time.

@@ -91,6 +91,29 @@ class Process(Step):
     values_only: bool = False  # process_values: the key must stay
 
 
+# -- rows of SQL -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns(Step):
+    """KSQL: puts what a record says besides key and value into its value, a tuple; null values stay null."""
+
+    appended: tuple[str, ...]  # ROWTIME, ROWPARTITION, ROWOFFSET: behind the value's columns, in this order
+    headers: tuple[tuple[int, str | None], ...] = ()  # columns to fill: with one header's value, or (None) with all
+
+
+@dataclass(frozen=True, slots=True)
+class DropNullValues(Step):
+    """KSQL: tombstones of a stream are no rows for windows to count."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimestamp(Step):
+    """KSQL: the record's time from a column, for sinks WITH (TIMESTAMP=…). Negative: the record is dropped."""
+
+    function: Function  # key, value, timestamp → timestamp
+
+
 # -- aggregates of streams -------------------------------------------------------------------------------------------
 
 

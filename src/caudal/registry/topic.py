@@ -1,4 +1,5 @@
-"""The topic `_schemas`: created where it is missing, refused where it could not keep schemas. It blocks."""
+"""A topic that is a log of what there is (`_schemas`, the command topic of KSQL): created where it is missing, refused
+where it could not keep that. It blocks."""
 
 from __future__ import annotations
 
@@ -16,18 +17,20 @@ class TopicRefused(Exception):
     """A sentence that says why the topic cannot be used, or that there is no broker."""
 
 
-def ensure_topic(client: Mapping[str, Any], topic: str, replication: int | None = None) -> None:
-    """Raises TopicRefused."""
+def ensure_topic(
+    client: Mapping[str, Any], topic: str, replication: int | None = None, *, keeps: str = "schemas"
+) -> None:
+    """`keeps` is what the topic keeps, for messages. Raises TopicRefused."""
     admin = AdminClient(dict(client))
     place = client.get("bootstrap.servers", "")
     try:
-        _ensure(admin, topic, replication)
+        _ensure(admin, topic, replication, keeps)
     except KafkaException as error:
         reason = error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else str(error)
         raise TopicRefused(f"the topic {topic} at {place} cannot be used: {reason.rstrip('.')}") from None
 
 
-def _ensure(admin: AdminClient, topic: str, replication: int | None) -> None:
+def _ensure(admin: AdminClient, topic: str, replication: int | None, keeps: str) -> None:
     metadata = admin.list_topics(timeout=SECONDS)
     found = metadata.topics.get(topic)
     if found is None:
@@ -47,15 +50,15 @@ def _ensure(admin: AdminClient, topic: str, replication: int | None) -> None:
         found = admin.list_topics(topic, timeout=SECONDS).topics[topic]
     if len(found.partitions) != 1:
         raise TopicRefused(
-            f"the topic {topic} has {len(found.partitions)} partitions, but the order of schemas needs exactly one; "
-            "choose another with --topic"
+            f"the topic {topic} has {len(found.partitions)} partitions, but the order of {keeps} needs exactly one; "
+            f"choose another{' with --topic' if keeps == 'schemas' else ''}"
         )
     resource = ConfigResource(ResourceType.TOPIC, topic)
     config = admin.describe_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS + 1)
     policy = config["cleanup.policy"].value if "cleanup.policy" in config else ""
     if policy != "compact":
         raise TopicRefused(
-            f"the topic {topic} has cleanup.policy={policy}, so schemas would be lost with time; "
+            f"the topic {topic} has cleanup.policy={policy}, so {keeps} would be lost with time; "
             f"`caudal topic alter {topic} --config cleanup.policy=compact` mends that"
         )
 

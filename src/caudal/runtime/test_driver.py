@@ -25,7 +25,9 @@ from caudal.runtime.stores import TaskState
 from caudal.runtime.task import Task
 
 
-class _Message(NamedTuple):
+class Message(NamedTuple):
+    """A record as it lies in a topic."""
+
     key: bytes | None
     value: bytes | None
     timestamp: int
@@ -59,8 +61,8 @@ class TopologyTestDriver:
             self.topology = with_registry_of(self.topology, registry)
         refuse_columns(self.topology)
         self._now = _epoch_milliseconds(start_time)
-        self._outputs: dict[str, deque[_Message]] = {}
-        self._pending: dict[str, deque[tuple[int, _Message]]] = {}  # with the order of arrival
+        self._outputs: dict[str, deque[Message]] = {}
+        self._pending: dict[str, deque[tuple[int, Message]]] = {}  # with the order of arrival
         self._arrivals = 0
         self._offsets: Counter[str] = Counter()
         self._sources = {t: n for n in self.topology.nodes if isinstance(n, SourceNode) for t in n.topics}
@@ -127,7 +129,7 @@ class TopologyTestDriver:
         self._source(topic)
         when = self._now if timestamp is None else _epoch_milliseconds(timestamp)
         pairs = tuple(headers.items() if isinstance(headers, Mapping) else headers)
-        self._enqueue(topic, _Message(key, value, when, pairs))
+        self._enqueue(topic, Message(key, value, when, pairs))
         self._run_pending()
 
     def _source(self, topic: str) -> SourceNode:
@@ -137,7 +139,7 @@ class TopologyTestDriver:
             known = ", ".join(sorted(self._sources))
             raise StreamsError(f"The topology does not read topic '{topic}' (it reads: {known}).") from None
 
-    def _enqueue(self, topic: str, message: _Message) -> None:
+    def _enqueue(self, topic: str, message: Message) -> None:
         self._arrivals += 1
         self._pending.setdefault(topic, deque()).append((self._arrivals, message))
 
@@ -183,17 +185,16 @@ class TopologyTestDriver:
         timestamp: int,
         headers: Headers,
     ) -> None:
-        message = _Message(key, value, timestamp, headers)
+        message = Message(key, value, timestamp, headers)
         self._outputs.setdefault(topic, deque()).append(message)
         if topic in self._sources:
             self._enqueue(topic, message)
 
     def read_output(self, topic: str) -> Record | None:
         """The next record of an output topic, read with the serdes of its sink; None when there is none."""
-        waiting = self._outputs.get(topic)
-        if not waiting:
+        message = self.read_message(topic)
+        if message is None:
             return None
-        message = waiting.popleft()
         read_key, read_value = self._readers_of(topic)
         return Record(
             None if message.key is None else read_key(message.key),
@@ -201,6 +202,11 @@ class TopologyTestDriver:
             message.timestamp,
             message.headers,
         )
+
+    def read_message(self, topic: str) -> Message | None:
+        """The next record of an output topic as bytes; None when there is none."""
+        waiting = self._outputs.get(topic)
+        return waiting.popleft() if waiting else None
 
     def read_outputs(self, topic: str) -> list[Record]:
         """All records of an output topic that were not read yet."""

@@ -150,13 +150,7 @@ class Application:
         """Starts. With `wait`, returns when it is RUNNING, or STANDBY behind another instance; raises what stops it."""
         from caudal.runtime.spark.hosted_application import State
 
-        try:
-            self._hosted.prepare()
-        except StreamsError as error:
-            self._hosted.fail(str(error))
-            self._hosted.topics.close()
-            raise
-        self._settle_lane()
+        self.prepare()
         self._host.add(self._hosted)
         if wait:
             ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
@@ -168,6 +162,16 @@ class Application:
                 )
             self.raise_failure()
         return self
+
+    def prepare(self) -> None:
+        """The first part of `start`: topics are checked and made. Raises StreamsError. `add_all` does the rest."""
+        try:
+            self._hosted.prepare()
+        except StreamsError as error:
+            self._hosted.fail(str(error))
+            self._hosted.topics.close()
+            raise
+        self._settle_lane()
 
     def _settle_lane(self) -> None:
         """Whether results keep their time in the native lane is for the cluster to say."""
@@ -342,6 +346,12 @@ def start_all(
         if not application._hosted.wait(ended, timeout):
             raise StreamsError(f"'{application.application_id}' did not start in {timeout:.0f} s.")
     return applications
+
+
+def add_all(applications: Sequence[Application], host: SparkHost) -> None:
+    """Applications that were made with `host=` and prepared: the host takes them in with one start of its query. It is
+    not waited for."""
+    host.add(*(application._hosted for application in applications))
 
 
 # Set while `caudal run` reads a file: a `builder.run()` at its end must not start the application a second time.

@@ -17,7 +17,7 @@ from caudal.plan.functions import Function
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-UserFunction: TypeAlias = "Callable[..., Any] | str | Column"
+UserFunction: TypeAlias = "Callable[..., Any] | str | Column | Function"
 _INSTEAD = "give a Python function or a SQL string ('amount > 0') here."
 _TAKE_COLUMNS = ("filter()", "filter_not()", "map_values()", "select_key()", "branch()")
 

@@ -35,8 +35,13 @@ def join(
     value: Serde | None,
     store: Store | None,
     name: str | None,
+    eager: bool = False,
 ) -> KStream:
-    """Any join of a stream, by what is on the other side."""
+    """Any join of a stream, by what is on the other side.
+
+    `eager` (left and outer joins of two streams): a record without a partner goes on at once, and again when one
+    comes: what Kafka Streams did before 3.1, and what ksqlDB does for joins without a grace period.
+    """
     method = _METHODS[kind]
     if not isinstance(other, (KStream, KTable, GlobalKTable)):
         raise PlanError(f"{method} needs a stream, a table or a global table, not {type(other).__name__}.")
@@ -46,7 +51,9 @@ def join(
     if isinstance(other, KStream):
         if key_selector is not None:
             raise PlanError(f"{method} of two streams is on their keys; use select_key() before it, not key_selector=.")
-        return _stream_stream(stream, kind, other, function, _join_window(window, method), value, kept(store), name)
+        return _stream_stream(
+            stream, kind, other, function, _join_window(window, method), value, kept(store), name, eager
+        )
     if windowed:
         raise PlanError(f"{method} with a table has no window: leave out within=, before=, after= and grace=.")
     if kind is JoinType.OUTER:
@@ -121,6 +128,7 @@ def _stream_stream(
     value: Serde | None,
     keep: Keep,
     name: str | None,
+    eager: bool = False,
 ) -> KStream:
     graph, names = stream._graph, stream._graph.names
     left = stream._keyed(stream._node if name is None else f"{checked_name(name)}-left")
@@ -163,7 +171,7 @@ def _stream_stream(
     this_store = add_store(this_generated, this_suffix, left)
     other_store = add_store(other_generated, other_suffix, right)
     shared: str | None = None
-    if kind is not JoinType.INNER:
+    if kind is not JoinType.INNER and not eager:
         suffix = "-outer-shared-join" if kind is JoinType.OUTER else "-left-shared-join"
         base = f"KSTREAM-OUTERSHARED-{this_number}" if keep.name is None else keep.name + suffix
         shared = f"{base}-store"

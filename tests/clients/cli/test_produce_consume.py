@@ -161,7 +161,7 @@ def test_a_signal_leaves_the_group_at_once_and_keeps_what_was_shown(
     assert process.stdout is not None
     assert [process.stdout.readline() for _ in range(5)][-1] == "five\n"
     process.send_signal(number)
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     process.stdout.close()
     document = on_broker("group", "describe", group, "--json").json
     assert (document["state"], document["lag"]) == ("empty", 0)
@@ -169,7 +169,7 @@ def test_a_signal_leaves_the_group_at_once_and_keeps_what_was_shown(
 
 def test_a_reader_that_goes_away_is_no_failure(broker: EmbeddedBroker, filled: str) -> None:
     command = f"{sys.executable} -m caudal.cli.main consume {filled} -e -b {broker.bootstrap} | head -1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("one\n", "")
 
 

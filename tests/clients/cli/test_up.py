@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from caudal.cli.commands.up import STOP_WAIT_SECONDS
 from caudal.cli.ports import is_listening
 from caudal.testing import embedded_broker
 
@@ -23,7 +24,7 @@ from .conftest import Caudal
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(data), "--kafka-port", "0"]
-    command += ["--registry-port", "0", *arguments]
+    command += ["--registry-port", "0", "--ksql-port", "0", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -36,6 +37,18 @@ def table(process: subprocess.Popen[str]) -> str:
         assert line, process.communicate()
         said += line
     return said
+
+
+def ended(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
+    """What else it said. Waits as long as `up` waits for its servers (a disk may take its time), none of which hung."""
+    try:
+        out, err = process.communicate(timeout=2 * STOP_WAIT_SECONDS + 10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"it did not end: {process.communicate()}") from None
+    assert process.returncode == code, err
+    assert "is killed" not in err and "Timeout (" not in err, err
+    return out, err
 
 
 def address(said: str) -> tuple[str, int]:
@@ -53,8 +66,7 @@ def test_it_shows_where_everything_listens_and_stops_on_a_signal(tmp_path: Path,
     assert "/metrics" in said
     assert str(tmp_path) in said
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 0, err
+    out, _ = ended(process)
     assert out.endswith("stopped\n")
     assert not is_listening(host, port)
     assert (tmp_path / "broker").is_dir()
@@ -68,7 +80,18 @@ def test_the_registry_is_part_of_it(tmp_path: Path) -> None:
     with urllib.request.urlopen(match[1] + "/schemas/types") as answer:
         assert json.load(answer) == ["AVRO", "JSON", "PROTOBUF"]
     process.terminate()
-    process.communicate(timeout=20)
+    ended(process)
+
+
+def test_ksql_is_part_of_it(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    said = table(process)
+    match = re.search(r"KSQL\s+│ (http://\S+)", said)
+    assert match, said
+    with urllib.request.urlopen(match[1] + "/healthcheck") as answer:
+        assert json.load(answer)["isHealthy"]
+    process.terminate()
+    ended(process)
 
 
 def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
@@ -76,14 +99,16 @@ def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
         process = start(tmp_path, "--bootstrap", broker.bootstrap)
         said = table(process)
         process.terminate()
-        process.communicate(timeout=20)
+        ended(process)
     assert "Kafka broker" not in said
     assert "Schema Registry" in said
     assert f"the broker is the one at {broker.bootstrap}" in said
 
 
 def test_a_bootstrap_without_a_broker_is_said(caudal: Caudal, tmp_path: Path) -> None:
-    outcome = caudal("up", "--data", str(tmp_path), "--registry-port", "0", "--bootstrap", "127.0.0.1:1")
+    outcome = caudal(
+        "up", "--data", str(tmp_path), "--registry-port", "0", "--ksql-port", "0", "--bootstrap", "127.0.0.1:1"
+    )
     assert outcome.code == 1
     assert "no broker at 127.0.0.1:1" in outcome.err
 
@@ -93,21 +118,23 @@ def test_without_the_extra_the_rest_starts(monkeypatch: pytest.MonkeyPatch, tmp_
 
     started: list[tuple[list[str], list[str]]] = []
     monkeypatch.setattr(up, "registry_is_installed", lambda: False)
+    monkeypatch.setattr(up, "ksql_is_installed", lambda: False)
     monkeypatch.setattr(
         up, "supervise", lambda services, notes, data: started.append(([item.name for item in services], notes))
     )
-    up.up(data=tmp_path, kafka_port=0, registry_port=0)
+    up.up(data=tmp_path, kafka_port=0, registry_port=0, ksql_port=0)
     ((names, notes),) = started
     assert names == ["Kafka broker"]
-    assert any("pip install 'caudal[registry]'" in note for note in notes)
+    for extra in ("registry", "ksql"):
+        assert any(f"pip install 'caudal[{extra}]'" in note for note in notes)
 
 
 def test_parts_that_come_later_are_said_to_have_no_effect(tmp_path: Path) -> None:
-    process = start(tmp_path, "--connect-port", "18083", "--demo", "--master", "local[2]")
+    process = start(tmp_path, "--connect-port", "18083", "--demo")
     out = table(process)
     process.terminate()
-    process.communicate(timeout=20)
-    for flag in ("--connect-port", "--demo", "--master"):
+    ended(process)
+    for flag in ("--connect-port", "--demo"):
         assert f"{flag} has no effect" in out
 
 
@@ -116,7 +143,7 @@ def test_no_server_outlives_a_killed_parent(tmp_path: Path) -> None:
     host, port = address(table(process))
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + STOP_WAIT_SECONDS
     while is_listening(host, port) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not is_listening(host, port)
@@ -127,21 +154,21 @@ def test_a_server_that_dies_ends_it_all(tmp_path: Path) -> None:
 
     process = start(tmp_path)
     table(process)
-    broker, registry = sorted(psutil.Process(process.pid).children(), key=lambda child: "registry" in child.cmdline())
+    children = psutil.Process(process.pid).children()
+    (registry,) = [child for child in children if "registry" in child.cmdline()]
     os.kill(registry.pid, signal.SIGKILL)
-    _, err = process.communicate(timeout=20)
-    assert process.returncode == 1
+    _, err = ended(process, 1)
     assert "Schema Registry ended by itself" in err
-    assert not broker.is_running()
+    assert not any(child.is_running() for child in children)
 
 
-@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port"])
+@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port", "--ksql-port"])
 def test_a_taken_port_is_said_with_its_own_flag(caudal: Caudal, tmp_path: Path, flag: str) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        ports = {"--kafka-port": "0", "--registry-port": "0", flag: str(port)}
+        ports = {"--kafka-port": "0", "--registry-port": "0", "--ksql-port": "0", flag: str(port)}
         outcome = caudal("up", "--data", str(tmp_path), *(word for pair in ports.items() for word in pair))
     assert outcome.code == 1
     assert f"(pid {os.getpid()})" in outcome.err
@@ -150,7 +177,6 @@ def test_a_taken_port_is_said_with_its_own_flag(caudal: Caudal, tmp_path: Path, 
 
 def test_a_wrong_property_is_said_by_the_broker_itself(tmp_path: Path) -> None:
     process = start(tmp_path, "-c", "no.such.property=1")
-    _, err = process.communicate(timeout=20)
-    assert process.returncode == 2
+    _, err = ended(process, 2)
     assert "no.such.property" in err
     assert "Traceback" not in err

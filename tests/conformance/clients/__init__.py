@@ -114,7 +114,7 @@ class Consumer(Closing):
     def nudge(self) -> None:
         """Helps a client over a bug of its own; does nothing for the others."""
 
-    def take(self, count: int, seconds: float = 20) -> list[Message]:
+    def take(self, count: int, seconds: float = 60) -> list[Message]:
         """Exactly ``count`` messages, or fails saying what came."""
         taken: list[Message] = []
         deadline = time.monotonic() + seconds
@@ -194,7 +194,7 @@ class Client(ABC):
         """Ends what all producers and consumers of this client share."""
 
 
-def eventually(check: Callable[[], bool], seconds: float = 15, every: float = 0.1) -> bool:
+def eventually(check: Callable[[], bool], seconds: float = 60, every: float = 0.1) -> bool:
     """Waits, with a limit, for what must come true: metadata spreads and groups settle with a delay on any cluster."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

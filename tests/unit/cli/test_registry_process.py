@@ -8,7 +8,8 @@ import pytest
 
 from caudal.cli import registry_process
 from caudal.cli.errors import CliError, UsageError
-from caudal.cli.registry_process import Options, bind, run
+from caudal.cli.http_process import bind
+from caudal.cli.registry_process import Options, run
 
 
 @pytest.mark.parametrize(

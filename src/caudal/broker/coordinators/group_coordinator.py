@@ -285,6 +285,6 @@ class GroupCoordinator:
         return iter(self.commits.offsets)
 
     def states(self) -> dict[str, int]:
-        """How many groups are in each state, by Kafka's name of it."""
-        counts = Counter(group.state.value for group in self.groups.values())
+        """How many groups are in each state, by Kafka's name of it. Any thread may ask."""
+        counts = Counter(group.state.value for group in list(self.groups.values()))
         return {state.value: counts[state.value] for state in State if state is not State.DEAD}

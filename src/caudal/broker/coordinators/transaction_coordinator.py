@@ -228,10 +228,10 @@ class TransactionCoordinator:
         return [(txn.id, txn.value) for txn in self._transactions.values() if txn.pending is not TransactionState.DEAD]
 
     def count_by_state(self) -> dict[str, int]:
-        """How many transactional ids are in each state, for the metrics."""
+        """How many transactional ids are in each state, for the metrics. Any thread may ask, as with the groups."""
         written = [state for state in TransactionState if state <= TransactionState.COMPLETE_ABORT]
         counts = dict.fromkeys((state.title for state in written), 0)
-        for txn in self._transactions.values():
+        for txn in list(self._transactions.values()):
             counts[txn.value.state.title] += 1
         return counts
 

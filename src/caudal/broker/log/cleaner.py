@@ -204,7 +204,7 @@ class Cleaner:
         }
 
     def _write_checkpoint(self) -> None:
-        known = {key: offset for key, offset in self._first_dirty.items() if key in self._store.logs}
+        known = {key: offset for key, offset in list(self._first_dirty.items()) if key in self._store.logs}
         checkpoints.write_offsets(self._checkpoint_path, known)
 
     # -- the process

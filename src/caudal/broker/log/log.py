@@ -317,6 +317,7 @@ class Log(LogReader):
                 self._folder_is_new = False
                 checkpoints.sync_folder(os.path.dirname(self.folder))
         except OSError as error:
+            self._flush_at = self._next_flush()  # the next append asks again
             self._consider_failure(error)
             raise
         self.last_flush_ms = int(time.time() * 1000)

@@ -158,7 +158,7 @@ class LogStore:
         """Lets go of everything without writing: for tests that play a crash in the same process."""
         self._closed = True
         self.cleaner.kill()
-        for log in self.logs.values():
+        for log in list(self.logs.values()):
             log.abandon()
         self._threads.shutdown(wait=True)
         os.close(self._lock)
@@ -214,8 +214,9 @@ class LogStore:
 
     def _flush_done(self, log: Log, done: asyncio.Future[None]) -> None:
         self._flushes.pop(log, None)
-        if not done.cancelled():
-            done.exception()  # taken note of: whoever waits gets it, and nobody may
+        # The exception is taken note of: whoever waits gets it, and nobody may.
+        if not done.cancelled() and done.exception() is None and log.flush_due and not log.closed:
+            self._flush_soon(log)  # appended while this flush ran, perhaps with acks=0: nobody else asks for them
 
     async def _flush_after(self, current: asyncio.Future[None], log: Log) -> None:
         await asyncio.wait([current])
@@ -329,7 +330,7 @@ class LogStore:
     async def apply_retention(self) -> int:
         """Deletes what retention allows to delete; how many segments went."""
         count, now = 0, _now_ms()
-        logs = [log for log in self.logs.values() if log.failure is None]
+        logs = [log for log in list(self.logs.values()) if log.failure is None]
         # Timestamps of old segments come from their time indexes: read in a thread, so that the loop never waits.
         await self._in_thread(_load_timestamps, logs, now)
         for number, log in enumerate(logs):

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap
-from caudal.cli.registry_process import DEFAULT_HOST, DEFAULT_PORT, Options, run
+from caudal.cli.http_process import DEFAULT_HOST
+from caudal.cli.registry_process import DEFAULT_PORT, Options, run
 
 
 def register(app: typer.Typer) -> None:
@@ -33,19 +34,17 @@ def registry(
     stop_on_stdin_eof: Annotated[bool, typer.Option("--stop-on-stdin-eof", hidden=True)] = False,
 ) -> None:
     """Run the Schema Registry: schemas by id and by subject, in the topic _schemas."""
-    raise typer.Exit(
-        run(
-            Options(
-                bootstrap=bootstrap,
-                host=host,
-                port=port,
-                group=group,
-                topic=topic,
-                advertised=advertised,
-                properties=properties or (),
-                log_level=log_level,
-                ready_fd=ready_fd,
-                stop_on_stdin_eof=stop_on_stdin_eof,
-            )
+    run(
+        Options(
+            bootstrap=bootstrap,
+            host=host,
+            port=port,
+            group=group,
+            topic=topic,
+            advertised=advertised,
+            properties=properties or (),
+            log_level=log_level,
+            ready_fd=ready_fd,
+            stop_on_stdin_eof=stop_on_stdin_eof,
         )
     )

@@ -1,6 +1,6 @@
 """`caudal up`: every server of the platform in one process tree.
 
-For now that is the broker and the Schema Registry; the others join here as they are built.
+For now that is the broker, the Schema Registry and KSQL; the others join here as they are built.
 
 Each server is a child process of its own command, started with a pipe to say that it is ready and a stdin that ends
 when this process does: whatever happens to the parent, kill -9 included, no child stays behind. A server that dies
@@ -24,20 +24,25 @@ import typer
 from caudal.cli.broker_process import DEFAULT_HOST, DEFAULT_PORT, STOP_SECONDS
 from caudal.cli.clients import check_reachable
 from caudal.cli.errors import CliError, UsageError
+from caudal.cli.ksql_process import DEFAULT_PORT as DEFAULT_KSQL_PORT
+from caudal.cli.ksql_process import EXTRA as KSQL_EXTRA
+from caudal.cli.ksql_process import is_installed as ksql_is_installed
+from caudal.cli.ksql_process import missing_java
 from caudal.cli.ports import is_taken, taken_message
 from caudal.cli.registry_process import DEFAULT_PORT as DEFAULT_REGISTRY_PORT
 from caudal.cli.registry_process import EXTRA as REGISTRY_EXTRA
 from caudal.cli.registry_process import is_installed as registry_is_installed
 
 READY_SECONDS = 120.0
+STOP_WAIT_SECONDS = STOP_SECONDS + 5  # longer than any of the servers gives itself
 DEFAULT_DATA = Path("caudal-data")
-BROKER_ADDRESS = "{broker}"
+BROKER, REGISTRY = "Kafka broker", "Schema Registry"
+BROKER_ADDRESS, REGISTRY_ADDRESS = "{broker}", "{registry}"
 
 # The servers that are promised but not built: their flags are accepted so that scripts can be written today, and said
 # to have no effect.
 LATER = {
     "connect_port": "Connect",
-    "ksql_port": "KSQL",
     "ui_port": "the control center",
 }
 
@@ -60,8 +65,8 @@ def up(
         int | None, typer.Option("--connect-port", min=1, max=65535, help="(comes later) Port of Connect.")
     ] = None,
     ksql_port: Annotated[
-        int | None, typer.Option("--ksql-port", min=1, max=65535, help="(comes later) Port of KSQL.")
-    ] = None,
+        int, typer.Option("--ksql-port", min=0, max=65535, help="Port of KSQL; 0 takes a free one.")
+    ] = DEFAULT_KSQL_PORT,
     ui_port: Annotated[
         int | None, typer.Option("--ui-port", min=1, max=65535, help="(comes later) Port of the control center.")
     ] = None,
@@ -73,7 +78,7 @@ def up(
         str | None, typer.Option("--bootstrap", metavar="HOST:PORT", help="Use this Kafka and start no broker.")
     ] = None,
     master: Annotated[
-        str | None, typer.Option("--master", help="(comes later) The Spark master to run pipelines on.")
+        str | None, typer.Option("--master", help="The Spark master that runs KSQL's queries (default: this machine).")
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="(comes later) Fill the platform with a demonstration.")] = False,
     secure: Annotated[bool, typer.Option("--secure", help="(comes later) TLS, users and ACLs.")] = False,
@@ -82,33 +87,40 @@ def up(
     ] = None,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "warning",
 ) -> None:
-    """Start the platform (for now: broker and Schema Registry) and print where all listen. Ctrl-C stops it."""
+    """Start the platform (for now: broker, Schema Registry, KSQL) and print where all listen. Ctrl-C stops it."""
     if secure:
         # Starting in the clear what was asked to be secure would be a lie with consequences.
         raise UsageError(
             "--secure comes with the security part, so nothing was started; leave it out for this machine only"
         )
-    notes = _notes({"connect_port": connect_port, "ksql_port": ksql_port, "ui_port": ui_port}, master, demo)
+    notes = _notes({"connect_port": connect_port, "ui_port": ui_port}, demo)
     has_registry = registry_is_installed()
     if not has_registry:
         notes.append(f"there is no Schema Registry here: {REGISTRY_EXTRA}")
+    no_ksql = missing_java() if ksql_is_installed() else KSQL_EXTRA
+    if no_ksql is not None:
+        notes.append(f"there is no KSQL here: {no_ksql}")
     if bootstrap is None and kafka_port and is_taken(host, kafka_port):
         raise CliError(taken_message(kafka_port, "--kafka-port"))
     if has_registry and registry_port and is_taken(host, registry_port):
         raise CliError(taken_message(registry_port, "--registry-port"))
+    if no_ksql is None and ksql_port and is_taken(host, ksql_port):
+        raise CliError(taken_message(ksql_port, "--ksql-port"))
     services: list[Service] = []
     if bootstrap is None:
         settings = [*_schema_check(host, registry_port if has_registry else 0), *(properties or ())]
-        services.append(
-            Service("Kafka broker", _broker_arguments(data, host, kafka_port, metrics_port, settings, log_level))
-        )
+        services.append(Service(BROKER, _broker_arguments(data, host, kafka_port, metrics_port, settings, log_level)))
     else:
         if not has_registry:
             raise CliError(f"with --bootstrap there is no broker to start, and {REGISTRY_EXTRA}")
         check_reachable(bootstrap)
         notes.append(f"the broker is the one at {bootstrap}; --kafka-port, --metrics-port and -c are the broker's own")
     if has_registry:
-        services.append(Service("Schema Registry", _registry_arguments(host, registry_port, bootstrap, log_level)))
+        services.append(Service(REGISTRY, _registry_arguments(host, registry_port, bootstrap, log_level)))
+    if no_ksql is None:
+        services.append(
+            Service("KSQL", _ksql_arguments(data, host, ksql_port, bootstrap, has_registry, master, log_level))
+        )
     supervise(services, notes, data if bootstrap is None else None)
 
 
@@ -147,14 +159,22 @@ def _registry_arguments(host: str, port: int, bootstrap: str | None, log_level: 
     return [*arguments, "--bootstrap", bootstrap or BROKER_ADDRESS]
 
 
-def _notes(ports: dict[str, int | None], master: str | None, demo: bool) -> list[str]:
+def _ksql_arguments(
+    data: Path, host: str, port: int, bootstrap: str | None, has_registry: bool, master: str | None, log_level: str
+) -> list[str]:
+    arguments = ["ksql-server", "--host", host, "--port", str(port), "--log-level", log_level]
+    arguments += ["--data", str(data / "ksql"), "--bootstrap", bootstrap or BROKER_ADDRESS]
+    if has_registry:
+        arguments += ["--registry", REGISTRY_ADDRESS]
+    return [*arguments, *(["--master", master] if master else [])]
+
+
+def _notes(ports: dict[str, int | None], demo: bool) -> list[str]:
     notes = [
         f"{LATER[name]} is not part of Caudal yet: --{name.replace('_', '-')} has no effect"
         for name, port in ports.items()
         if port
     ]
-    if master:
-        notes.append("pipelines are not part of Caudal yet: --master has no effect")
     if demo:
         notes.append(
             "the demonstration is not part of Caudal yet: --demo has no effect; try `caudal produce` and `consume`"
@@ -165,7 +185,7 @@ def _notes(ports: dict[str, int | None], master: str | None, demo: bool) -> list
 class Service(NamedTuple):
     """One server: its name in the table and the `caudal` arguments that run it.
 
-    BROKER_ADDRESS among them stands for the address of the first service: it may have taken a free port.
+    BROKER_ADDRESS and REGISTRY_ADDRESS among them stand for the addresses of those: they may have taken a free port.
     """
 
     name: str
@@ -203,13 +223,15 @@ def supervise(services: list[Service], notes: list[str], data: Path | None) -> N
 
 
 def _addressed(service: Service, running: list[_Running]) -> Service:
-    if BROKER_ADDRESS not in service.arguments:
-        return service
-    address = str(running[0].facts["address"])
-    # A broker that listens everywhere is asked here.
-    for everywhere in ("0.0.0.0", "[::]"):
-        address = address.replace(f"{everywhere}:", "127.0.0.1:")
-    return service._replace(arguments=[address if item == BROKER_ADDRESS else item for item in service.arguments])
+    addresses = {}
+    for item in running:
+        address = str(item.facts["address"])
+        # A server that listens everywhere is asked here.
+        for everywhere in ("0.0.0.0", "[::]"):
+            address = address.replace(f"{everywhere}:", "127.0.0.1:")
+        addresses[item.service.name] = address
+    known = {BROKER_ADDRESS: addresses.get(BROKER), REGISTRY_ADDRESS: addresses.get(REGISTRY)}
+    return service._replace(arguments=[known.get(item) or item for item in service.arguments])
 
 
 class _StopFlag:
@@ -277,8 +299,9 @@ def _stop(running: list[_Running]) -> None:
         if item.process.poll() is None:
             item.process.terminate()
         try:
-            item.process.wait(STOP_SECONDS + 5)
+            item.process.wait(STOP_WAIT_SECONDS)
         except subprocess.TimeoutExpired:
+            print(f"the {item.service.name} did not stop in {STOP_WAIT_SECONDS:.0f} s and is killed", file=sys.stderr)
             item.process.kill()
             item.process.wait()
         if item.process.stdin is not None:

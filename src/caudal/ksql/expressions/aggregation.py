@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal as Number
 from typing import Any
 
-from caudal.ksql import processing_log, types
+from caudal.ksql import processing_log
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.expressions import typed
 from caudal.ksql.expressions.codegen import Writer, define
@@ -77,7 +77,8 @@ class Aggregation:
     """
     >>> from caudal.ksql.expressions.scope import Where
     >>> from caudal.ksql.syntax.parser import parse_expression
-    >>> scope = Scope([Binding("A", types.INTEGER, Where.VALUE, 0)])
+    >>> from caudal.ksql.types import INTEGER
+    >>> scope = Scope([Binding("A", INTEGER, Where.VALUE, 0)])
     >>> calls = [(parse_expression("COUNT(*)"), "N"), (parse_expression("SUM(a)"), "S")]
     >>> both = Aggregation(calls, scope)
     >>> state = both.add((), (5,), both.add((), (4,), both.initial()))
@@ -150,10 +151,15 @@ class Aggregation:
             if operation == "add" and one.udaf.inline_add is not None:
                 made.append(f"({one.udaf.inline_add.format(*atoms, s=state)})")
             else:
-                call = writer.function(getattr(one.udaf, operation), one.call.name)
-                made.append(f"{call}({', '.join([state, *atoms])})")
+                name = writer.function(getattr(one.udaf, operation), one.call.name)
+                made.append(f"{name}({', '.join([state, *atoms])})")
         body = [*lines, *writer.spilled(), *steps, f"{_targets(states)} = state", f"return {_tuple(made)}"]
-        guarded = ["try:", *(f"    {line}" for line in body), "except Exception:", "    return failed(key, value, state)"]
+        guarded = [
+            "try:",
+            *(f"    {line}" for line in body),
+            "except Exception:",
+            "    return failed(key, value, state)",
+        ]
         call, self.sources[operation] = define(operation, "key, value, state", guarded, writer.globals)
         return call
 
@@ -223,24 +229,22 @@ class Aggregation:
         for one, old in zip(self._members, state, strict=True):
             mine = arguments[at : at + len(one.arguments)]
             at += len(one.arguments)
-            states.append(self._tried(one, old, lambda one=one, old=old, mine=mine: _apply(one, operation, old, mine)))
+            states.append(self._tried(one, old, getattr(one.udaf, operation), old, *mine))
         return tuple(states)
 
     def _failed_merge(self, left: Any, right: Any) -> tuple[Any, ...]:
         return tuple(
-            self._tried(one, a, lambda one=one, a=a, b=b: one.udaf.merge(a, b))
-            for one, a, b in zip(self._members, left, right, strict=True)
+            self._tried(one, a, one.udaf.merge, a, b) for one, a, b in zip(self._members, left, right, strict=True)
         )
 
     def _failed_results(self, state: Any) -> tuple[Any, ...]:
         return tuple(
-            self._tried(one, None, lambda one=one, mine=mine: one.udaf.result(mine))
-            for one, mine in zip(self._members, state, strict=True)
+            self._tried(one, None, one.udaf.result, mine) for one, mine in zip(self._members, state, strict=True)
         )
 
-    def _tried(self, one: _Member, otherwise: Any, call: Callable[[], Any]) -> Any:
+    def _tried(self, one: _Member, otherwise: Any, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            return call()
+            return call(*arguments)
         except Exception as error:
             place = f" in {self.what}" if self.what else ""
             processing_log.report(f"Error computing aggregate {format_expression(one.call)}{place}", error)
@@ -253,7 +257,7 @@ class Aggregation:
     # -- data --
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.calls, self.bindings, self.is_windowed, self.what, user.folders())
+        return _rebuilt, (self.calls, self.bindings, self.is_windowed, self.what, user.origins())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aggregation) and (other.calls, other.bindings, other.is_windowed) == (
@@ -269,10 +273,6 @@ class Aggregation:
         return f"Aggregation({self.sql!r})"
 
 
-def _apply(one: _Member, operation: str, state: Any, arguments: Sequence[Any]) -> Any:
-    return getattr(one.udaf, operation)(state, *arguments)
-
-
 def _tuple(texts: Sequence[str]) -> str:
     return f"({''.join(f'{text}, ' for text in texts)})"
 
@@ -286,7 +286,7 @@ def _rebuilt(
     bindings: tuple[Binding, ...],
     is_windowed: bool,
     what: str,
-    folders: Sequence[str],
+    origins: Sequence[tuple[str, str]],
 ) -> Aggregation:
-    user.load_folders(folders)
+    user.load_origins(origins)
     return Aggregation(calls, Scope(bindings, is_windowed=is_windowed), what)

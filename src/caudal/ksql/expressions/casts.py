@@ -1,8 +1,8 @@
 """CAST: which types can become which, and the functions that do it.
 
-`caster(a, b)` is a function of a value that is not NULL, and None where nothing is to be done. What it cannot do it says
-with a ValueError or ArithmeticError: the value is NULL then, and the processing log has a line. A pair that is not in the
-table is an error of the statement. The forms are those of ksqlDB, that is of Java: `1.0E10`, `[1, 2]`, `{a=1}`.
+`caster(a, b)` is a function of a value that is not NULL, and None where nothing is to be done. What it cannot do it
+says with a ValueError or ArithmeticError: the value is NULL then, and the processing log has a line. A pair that is not
+in the table is an error of the statement. The forms are those of ksqlDB, that is of Java: `1.0E10`, `[1, 2]`, `{a=1}`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any
 from caudal.ksql import types
 from caudal.ksql.expressions import operators, typed
 from caudal.ksql.expressions.casts import caster
-from caudal.ksql.expressions.scope import Binding, Where
+from caudal.ksql.expressions.scope import Where
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.types import Base, Decimal, SqlType
 
@@ -83,12 +83,10 @@ class Writer:
         where it is."""
         nodes = list(nodes)
         used: Counter[tuple[Where, int]] = Counter()
-        bindings: dict[tuple[Where, int], Binding] = {}
         for node in nodes:
             for column in _columns(node):
                 place = (column.binding.where, column.binding.index)
                 used[place] += 1
-                bindings[place] = column.binding
         passed_on = {(one.binding.where, one.binding.index) for one in nodes if isinstance(one, typed.Column)}
         lines: list[str] = []
         of_key = sum(1 for where, _ in used if where is Where.KEY)
@@ -96,7 +94,7 @@ class Writer:
         if self.windowed and of_key > 1:
             lines.append("k = key.key")
             key = "k"
-        for place, binding in bindings.items():
+        for place in used:
             where, index = place
             if where is Where.KEY:
                 text = f"{key}[{index}]"

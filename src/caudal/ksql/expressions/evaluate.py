@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from caudal.ksql.errors import KsqlError
@@ -22,13 +23,18 @@ def evaluate(text: str, row: Mapping[str, tuple[str, Any]] | None = None) -> tup
     bindings: list[Binding] = []
     values: list[Any] = []
     for index, (name, (kind, value)) in enumerate((row or {}).items()):
-        of = parse_type(kind)
-        if not isinstance(of, SqlType):
-            raise KsqlError(f"Cannot resolve unknown type: {kind}.")
-        bindings.append(Binding(name, of, Where.VALUE, index))
+        bindings.append(Binding(name, _type(kind), Where.VALUE, index))
         values.append(value)
     try:
         compiled = compile_value(parse_expression(text), Scope(bindings))
     except KsqlError as error:
         raise error.within(text) from None
     return compiled.type, compiled((), tuple(values))
+
+
+@lru_cache(maxsize=256)
+def _type(text: str) -> SqlType:
+    found = parse_type(text)
+    if not isinstance(found, SqlType):
+        raise KsqlError(f"Cannot resolve unknown type: {text}.")
+    return found

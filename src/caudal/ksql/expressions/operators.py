@@ -1,7 +1,7 @@
 """What generated code calls where an operator of SQL is more than one of Python: Java's arithmetic, decimals, LIKE.
 
-ksqlDB computes with Java's types, so INTEGER and BIGINT wrap around silently, `/` of integers cuts towards zero, `%` has
-the sign of the dividend, and division by zero is an error for integers and decimals and an infinity for DOUBLE.
+ksqlDB computes with Java's types, so INTEGER and BIGINT wrap around silently, `/` of integers cuts towards zero, `%`
+has the sign of the dividend, and division by zero is an error for integers and decimals and an infinity for DOUBLE.
 Nothing here sees NULL: generated code asks before it calls.
 """
 

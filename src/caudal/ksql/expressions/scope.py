@@ -8,7 +8,7 @@ from enum import Enum
 
 from caudal.ksql.errors import KsqlError, suggestion
 from caudal.ksql.syntax.tree import Name
-from caudal.ksql.types import SqlType
+from caudal.ksql.types import SqlType, quoted
 
 
 class Where(Enum):
@@ -57,6 +57,17 @@ class Scope:
         shown = name.name if name.source is None else f"{name.source}.{name.name}"
         if not found:
             known = [one.name for one in self.bindings]
-            raise KsqlError(f"Column '{shown}' cannot be resolved.{suggestion(name.name, known)}", name.at)
+            raise KsqlError(f"Column '{shown}' cannot be resolved.{similar(name.name, known)}", name.at)
         sources = ", ".join(sorted(f"{one.source}.{one.name}" for one in found))
         raise KsqlError(f"Column '{shown}' is ambiguous. Could be {sources}.", name.at)
+
+
+def similar(wrong: str, known: Iterable[str]) -> str:
+    """Like `suggestion`, for names that may be quoted: the same one in another case comes first.
+
+    >>> similar("AMOUNT", ["amount"])
+    " Did you mean '`amount`'?"
+    """
+    known = list(known)
+    same = next((one for one in known if one.upper() == wrong.upper()), None)
+    return suggestion(wrong, known) if same is None else f" Did you mean '{quoted(same)}'?"

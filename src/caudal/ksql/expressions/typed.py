@@ -206,7 +206,7 @@ class Cast(Typed):
 
     @property
     def nullable(self) -> bool:
-        return self.operand.nullable
+        return self.operand.nullable or self.is_explicit
 
     @property
     def parts(self) -> tuple[Typed, ...]:

@@ -24,13 +24,13 @@ from caudal.ksql.expressions.coercion import (
     is_number,
 )
 from caudal.ksql.expressions.operators import decimal_of_double, negate_decimal
-from caudal.ksql.expressions.scope import Scope
+from caudal.ksql.expressions.scope import Scope, similar
 from caudal.ksql.expressions.timetext import parse_date, parse_time, parse_timestamp
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.functions import resolution
-from caudal.ksql.functions.signatures import Argument, LambdaArgument, LambdaType, as_decimal
+from caudal.ksql.functions.signatures import Argument, IntervalUnit, LambdaArgument, LambdaType, as_decimal
 from caudal.ksql.syntax import tree
-from caudal.ksql.syntax.format import format_expression
+from caudal.ksql.syntax.format import format_expression as shown
 from caudal.ksql.types import Array, Base, Decimal, Map, SqlType, Struct
 
 # Words that stand for themselves as an argument: TIMESTAMPADD(DAYS, 1, t). A column of that name comes first.
@@ -77,7 +77,7 @@ class _Typer:
         if found.type is None:
             return typed.Constant(types.BOOLEAN, None)
         if found.type != types.BOOLEAN:
-            raise KsqlError(f"{what} must be a BOOLEAN, but {format_expression(node)} is {found.type}.", node.at)
+            raise KsqlError(f"{what} must be a BOOLEAN, but {shown(node)} is {found.type}.", node.at)
         return found
 
     # -- leaves --
@@ -118,14 +118,15 @@ class _Typer:
     def arithmetic(self, node: tree.Arithmetic) -> Typed:
         left, right = self.of(node.left), self.of(node.right)
         if left.type is None and right.type is None:
-            raise KsqlError(f"{format_expression(node)} has no type: both sides are NULL.", node.at)
+            raise KsqlError(f"{shown(node)} has no type: both sides are NULL.", node.at)
         a, b = left.type or right.type, right.type or left.type
         assert a is not None and b is not None
         if a == b == types.STRING and node.operator == "+":
             return typed.Arithmetic(types.STRING, "+", convert(left, a), convert(right, b))
         if not (is_number(a) and is_number(b)):
             raise KsqlError(
-                f"Error processing expression: {format_expression(node)}. Unsupported arithmetic types. {a} {b}", node.at
+                f"Error processing expression: {shown(node)}. Unsupported arithmetic types. {a} {b}",
+                node.at,
             )
         if Base.DOUBLE in (a.base, b.base):
             result: SqlType = types.DOUBLE
@@ -144,7 +145,7 @@ class _Typer:
         if operand.type is None:
             return operand
         if not is_number(operand.type):
-            raise KsqlError(f"'-' needs a number, but {format_expression(node.operand)} is {operand.type}.", node.at)
+            raise KsqlError(f"'-' needs a number, but {shown(node.operand)} is {operand.type}.", node.at)
         if isinstance(operand, typed.Constant) and operand.value is not None and operand.value != -(2**63):
             value = negate_decimal(operand.value) if isinstance(operand.value, Number) else -operand.value
             return typed.Constant(operand.type, value)
@@ -156,7 +157,8 @@ class _Typer:
         for side, part in ((node.left, left), (node.right, right)):
             if part.type not in (None, result) or result.base not in (Base.STRING, Base.BYTES):
                 raise KsqlError(
-                    f"'||' needs two STRINGs or two BYTES, but {format_expression(side)} is {part.type}: use CAST.", node.at
+                    f"'||' needs two STRINGs or two BYTES, but {shown(side)} is {part.type}: use CAST.",
+                    node.at,
                 )
         items: list[Typed] = []
         for part in (left, right):
@@ -187,7 +189,8 @@ class _Typer:
             )
         if not _comparable(a, operator, b):
             raise KsqlError(
-                f"Cannot compare {format_expression(left_node)} ({a}) to {format_expression(right_node)} ({b}) with {operator}.", node.at
+                f"Cannot compare {shown(left_node)} ({a}) to {shown(right_node)} ({b}) with {operator}.",
+                node.at,
             )
         doubles = Base.DOUBLE in (a.base, b.base)
         if Base.DECIMAL in (a.base, b.base) and doubles:
@@ -246,7 +249,7 @@ class _Typer:
         operand, pattern = self.of(node.operand), self.of(node.pattern)
         for side, part in ((node.operand, operand), (node.pattern, pattern)):
             if part.type not in (None, types.STRING):
-                raise KsqlError(f"LIKE needs STRINGs, but {format_expression(side)} is {part.type}.", node.at)
+                raise KsqlError(f"LIKE needs STRINGs, but {shown(side)} is {part.type}.", node.at)
         if node.escape is not None and len(node.escape) != 1:
             raise KsqlError("Only single character escape is supported, but ESCAPE has another length.", node.at)
         found = typed.Like(types.BOOLEAN, convert(operand, types.STRING), convert(pattern, types.STRING), node.escape)
@@ -296,7 +299,8 @@ class _Typer:
         if isinstance(operand.type, Array):
             if index.type not in (None, types.INTEGER, types.BIGINT):
                 raise KsqlError(
-                    f"An array's index must be an INTEGER, but {format_expression(node.index)} is {index.type}.", node.at
+                    f"An array's index must be an INTEGER, but {shown(node.index)} is {index.type}.",
+                    node.at,
                 )
             return typed.Element(operand.type.element, operand, convert(index, index.type or types.INTEGER))
         if isinstance(operand.type, Map):
@@ -304,22 +308,22 @@ class _Typer:
                 return typed.Entry(operand.type.value, operand, convert(index, operand.type.key, node.at))
             except KsqlError:
                 raise KsqlError(
-                    f"A key of {operand.type} must be {operand.type.key}, but {format_expression(node.index)} is {index.type}.",
+                    f"A key of {operand.type} must be {operand.type.key}, but {shown(node.index)} is {index.type}.",
                     node.at,
                 ) from None
         hint = " Use the dereference operator for STRUCTS: '->'." if isinstance(operand.type, Struct) else ""
         raise KsqlError(
-            f"Subscript expression ({format_expression(node)}) do not apply to {operand.type or 'NULL'}.{hint}", node.at
+            f"Subscript expression ({shown(node)}) do not apply to {operand.type or 'NULL'}.{hint}", node.at
         )
 
     def dereference(self, node: tree.Dereference) -> Typed:
         operand = self.of(node.operand)
         if not isinstance(operand.type, Struct):
-            raise KsqlError(f"'->' needs a STRUCT, but {format_expression(node.operand)} is {operand.type or 'NULL'}.", node.at)
+            raise KsqlError(f"'->' needs a STRUCT, but {shown(node.operand)} is {operand.type or 'NULL'}.", node.at)
         field = operand.type.field(node.field)
         if field is None:
-            near = suggestion(node.field, [one.name for one in operand.type.fields])
-            raise KsqlError(f"Could not find field '{node.field}' in '{format_expression(node.operand)}'.{near}", node.at)
+            near = similar(node.field, [one.name for one in operand.type.fields])
+            raise KsqlError(f"Could not find field '{node.field}' in '{shown(node.operand)}'.{near}", node.at)
         return typed.FieldOf(field.type, operand, field.name)
 
     def array(self, node: tree.ArrayOf) -> Typed:
@@ -380,17 +384,22 @@ class _Typer:
         """Each argument with its type; lambdas wait until their parameters have types."""
         arguments: list[Typed | None] = []
         kinds: list[Argument] = []
+        units = resolution.takes_unit(node.name)
         for one in node.arguments:
             if isinstance(one, tree.Lambda):
                 arguments.append(None)
                 kinds.append(LambdaArgument(len(one.parameters), self.body_type(one)))
                 continue
-            found = self.unit(one) or self.of(one)
+            unit = self.unit(one) if units else None
+            found = unit or self.of(one)
             arguments.append(found)
-            kinds.append(found.type)
+            kinds.append(found.type if unit is None else IntervalUnit())
         return arguments, kinds
 
     def unit(self, node: tree.Expression) -> Typed | None:
+        """A word, which the parser gives as a literal where it knows the function, else as a name."""
+        if isinstance(node, tree.Literal) and isinstance(node.value, str) and node.value.upper() in UNITS:
+            return typed.Constant(types.STRING, node.value.upper())
         if not isinstance(node, tree.Name) or node.source is not None or node.name not in UNITS:
             return None
         if node.name in self.parameters or self.scope.has(node.name):

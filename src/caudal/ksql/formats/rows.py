@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import orjson
 
 from caudal.ksql import types
+from caudal.ksql.formats.columns import EXACT_TYPES
 from caudal.ksql.formats.json_values import Convert
 from caudal.ksql.formats.types_json import type_from_json, type_to_json
 from caudal.ksql.formats.values import (
@@ -54,6 +55,16 @@ class Row(BuiltInSerde):
         known = {"error": self._unwritable, "unreadable": self._unreadable}
         self.serialize: Convert = _writer(self.types, known)
         self.deserialize: Convert = _reader(self.types, known)
+
+    @property
+    def exact(self) -> bool:
+        """See ColumnsSerde."""
+        return all(type.base in EXACT_TYPES for type in self.types)
+
+    @property
+    def immutable(self) -> bool:
+        """Whether nobody can change a row: stores then need no copies of their own."""
+        return not any(type.base in (Base.ARRAY, Base.MAP, Base.STRUCT) for type in self.types)
 
     def described(self) -> dict[str, Any]:
         return {"types": [type_to_json(type) for type in self.types]}

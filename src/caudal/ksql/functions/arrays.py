@@ -8,6 +8,7 @@ from typing import Any
 
 from caudal.ksql import types
 from caudal.ksql.errors import KsqlError
+from caudal.ksql.expressions.casts import double_text
 from caudal.ksql.functions.order import distinct, element_of, identity, order_key
 from caudal.ksql.functions.registry import scalar
 from caudal.ksql.types import Array, Base, SqlType
@@ -242,23 +243,3 @@ def _text(value: Any) -> str:
     if type(value) is float:
         return double_text(value)
     return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
-def double_text(value: float) -> str:
-    """A double as Java writes it.
-
-    >>> [double_text(one) for one in (1.0, 0.001, 1e7, -1.5e-4, 1e300, float("inf"), float("nan"))]
-    ['1.0', '0.001', '1.0E7', '-1.5E-4', '1.0E300', 'Infinity', 'NaN']
-    """
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    point = len(digits) + exponent  # where the point stands, counted from the first digit
-    if value == 0 or -2 <= point <= 7:
-        plain = format(Decimal((sign, digits, exponent)), "f")
-        return plain if "." in plain else plain + ".0"
-    written = "".join(map(str, digits))
-    return f"{'-' if sign else ''}{written[0]}.{written[1:] or '0'}E{point - 1}"

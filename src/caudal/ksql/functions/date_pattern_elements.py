@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from caudal.ksql.functions.time_zones import (
-    NAMED_ZONES,
     Zone,
     full_name,
     offset_id,
@@ -21,6 +20,7 @@ from caudal.ksql.functions.time_zones import (
     short_name,
     zone,
     zone_ids_by_length,
+    zones_by_name,
 )
 
 _DIGITS = frozenset("0123456789")
@@ -309,11 +309,11 @@ class ZoneName(Element):
         # The longer of a name and an id: "GMT+02:00" is no "GMT", "America/Denver" no name at all.
         before = reading.zone
         end = _read_zone(reading, at)
-        named = [name for name in NAMED_ZONES if reading.begins_with(name, at)]
+        named = [name for name in zones_by_name() if reading.begins_with(name, at)]
         longest = max(named, key=len, default="")
         if longest and at + len(longest) >= end:
             reading.zone = before
-            return _kept_zone(reading, zone(NAMED_ZONES[longest]), at, at + len(longest))
+            return _kept_zone(reading, zone(zones_by_name()[longest]), at, at + len(longest))
         return end
 
 

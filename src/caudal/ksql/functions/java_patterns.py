@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _ENDS = "\\n\\r\\x85\\u2028\\u2029"  # line terminators, as the inside of a class
 _NOT_WITHIN_CRLF = "(?:(?<!\\r)|(?!\\n))"
 _LAST_LINE_END = f"{_NOT_WITHIN_CRLF}(?=(?:\\r\\n|[{_ENDS}])?\\Z)"
 _LINE_END = f"{_NOT_WITHIN_CRLF}(?=[{_ENDS}]|\\Z)"
-_LINE_START = f"(?:\\A|(?<=[{_ENDS}]){_NOT_WITHIN_CRLF}(?!\\Z))"
+_LINE_START = f"(?:\\A|(?<=[{_ENDS}]){_NOT_WITHIN_CRLF})(?!\\Z)"
 _HORIZONTAL = " \\t\\xa0\\u1680\\u180e\\u2000-\\u200a\\u202f\\u205f\\u3000"
 _VERTICAL = f"\\x0b\\f{_ENDS}"
 
@@ -393,33 +393,45 @@ def _property(name: str, *, is_negated: bool) -> str:
 @lru_cache(maxsize=64)
 def _characters(categories: tuple[str, ...], is_negated: bool) -> str:
     """All characters of these general categories, as the inside of a class."""
-    # White space is more than Unicode's separators: tabs and line ends are control characters there.
-    more = frozenset(range(9, 14)) | {0x85} if categories == ("Z",) else frozenset()
-    return _ranges(
-        [(code in more or unicodedata.category(chr(code)).startswith(categories)) != is_negated for code in _codes()]
-    )
+    runs = [(start, end) for start, end, category in _runs() if category.startswith(categories) != is_negated]
+    if categories == ("Z",):  # white space is more than Unicode's separators: tabs and line ends are control characters
+        if is_negated:
+            return _complement(_characters(categories, False))
+        runs += [(0x09, 0x0D), (0x85, 0x85)]
+    return _ranges(runs)
+
+
+@cache
+def _runs() -> list[tuple[int, int, str]]:
+    """Unicode as runs of characters of one general category."""
+    # Above the ideographs there is nothing but tags and, in the last two planes, private use: no need to look.
+    looked_at = [*range(0x32400), *range(0xE0000, 0xE0200)]
+    made: list[tuple[int, int, str]] = []
+    for code in looked_at:
+        category = unicodedata.category(chr(code))
+        if made and made[-1][2] == category and made[-1][1] == code - 1:
+            made[-1] = (made[-1][0], code, category)
+        else:
+            made.append((code, code, category))
+    made += [(0x32400, 0xDFFFF, "Cn"), (0xE0200, 0xEFFFF, "Cn")]
+    for plane in (0xF0000, 0x100000):
+        made += [(plane, plane + 0xFFFD, "Co"), (plane + 0xFFFE, plane + 0xFFFF, "Cn")]
+    return made
 
 
 @lru_cache(maxsize=16)
 def _complement(inside: str) -> str:
+    """Of a set without anything from U+3001 on, as all are that are asked for."""
     is_member = re.compile(f"[{inside}]").fullmatch
-    return _ranges([is_member(chr(code)) is None for code in _codes()])
+    last = 0x3001
+    return _ranges([(code, code) for code in range(last) if is_member(chr(code)) is None] + [(last, sys.maxunicode)])
 
 
-def _codes() -> range:
-    return range(sys.maxunicode + 1)
-
-
-def _ranges(flags: list[bool]) -> str:
-    made: list[str] = []
-    code = 0
-    while True:
-        try:
-            start = flags.index(True, code)
-        except ValueError:
-            return "".join(made)
-        try:
-            code = flags.index(False, start)
-        except ValueError:
-            code = len(flags)
-        made.append(_literal(chr(start)) if code == start + 1 else f"{_literal(chr(start))}-{_literal(chr(code - 1))}")
+def _ranges(runs: list[tuple[int, int]]) -> str:
+    made: list[list[int]] = []
+    for start, end in runs:
+        if made and made[-1][1] == start - 1:
+            made[-1][1] = end
+        else:
+            made.append([start, end])
+    return "".join([f"{_literal(chr(start))}-{_literal(chr(end))}" for start, end in made])

@@ -272,7 +272,10 @@ def sqrt(value: float) -> float:
 
 @scalar("CBRT", *ONE_NUMBER, description="The cube root.", category=MATHEMATICAL)
 def cbrt(value: float) -> float:
-    return math.cbrt(value)
+    root = math.cbrt(value)
+    cube = root * root * root
+    # some C libraries are off by one in the last place, even for 27: one step of Newton's
+    return root - (cube - value) / (3 * root * root) if root and math.isfinite(cube) else root
 
 
 @scalar("EXP", *ONE_NUMBER, description="Euler's number raised to a power.", category=MATHEMATICAL)

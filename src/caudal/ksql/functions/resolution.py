@@ -17,7 +17,16 @@ from caudal.ksql import functions as package
 from caudal.ksql.errors import KsqlError, Position, suggestion
 from caudal.ksql.functions import registry
 from caudal.ksql.functions.registry import Aggregate, Scalar, TableFunction
-from caudal.ksql.functions.signatures import Argument, Match, Resolved, Signature, has_generics, match, parse
+from caudal.ksql.functions.signatures import (
+    Argument,
+    IntervalUnit,
+    Match,
+    Resolved,
+    Signature,
+    has_generics,
+    match,
+    parse,
+)
 from caudal.ksql.types import SqlType
 
 _Definition = TypeVar("_Definition", Scalar, Aggregate, TableFunction)
@@ -106,6 +115,17 @@ def is_table_function(name: str) -> bool:
     return _real(name, registry.TABLE_FUNCTIONS) in registry.TABLE_FUNCTIONS
 
 
+def takes_unit(name: str) -> bool:
+    """Whether a word such as DAYS may be an argument."""
+    load()
+    return any(
+        isinstance(one.type, IntervalUnit)
+        for definition in registry.SCALARS.get(_real(name, registry.SCALARS), ())
+        for text in definition.signatures
+        for one in parse(text).parameters
+    )
+
+
 def _real(name: str, table: dict[str, list[Any]]) -> str:
     upper = name.upper()
     return upper if upper in table else ALIASES.get(upper, upper)
@@ -127,11 +147,7 @@ def _result(
 ) -> SqlType:
     if returns is not None:
         try:
-            given = [
-                one if isinstance(one, SqlType) or isinstance(argument, SqlType | None) else None
-                for one, argument in zip(found.parameters, arguments, strict=True)
-            ]
-            return returns([one if isinstance(one, SqlType) else None for one in given])
+            return returns([one if isinstance(one, SqlType) else None for one in found.parameters])
         except KsqlError as error:
             error.at = error.at or at
             raise

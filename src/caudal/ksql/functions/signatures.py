@@ -32,6 +32,14 @@ class AnyDecimal:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalUnit:
+    """A word such as DAYS, as an argument and as a parameter; it reaches the function as a text."""
+
+    def __str__(self) -> str:
+        return "INTERVALUNIT"
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayPattern:
     element: Pattern
 
@@ -65,7 +73,7 @@ class LambdaPattern:
         return f"LAMBDA ({', '.join(map(str, self.parameters))}) => {self.result}"
 
 
-Pattern = SqlType | Generic | AnyDecimal | ArrayPattern | MapPattern | StructPattern | LambdaPattern
+Pattern = SqlType | Generic | AnyDecimal | IntervalUnit | ArrayPattern | MapPattern | StructPattern | LambdaPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class LambdaArgument:
-    """A lambda among the arguments of a call: its number of parameters, and the type of its body once theirs are known."""
+    """A lambda among the arguments of a call: how many parameters it has, and its body's type once theirs are known."""
 
     arity: int
     body: Callable[[Sequence[SqlType]], SqlType | None] = field(compare=False)
@@ -125,7 +133,7 @@ class LambdaType:
     result: SqlType | None
 
 
-Argument = SqlType | LambdaArgument | None  # None: a NULL literal
+Argument = SqlType | LambdaArgument | IntervalUnit | None  # None: a NULL literal
 Resolved = SqlType | LambdaType | None
 
 
@@ -242,6 +250,8 @@ class _Reader:
             return MapPattern(key, value)
         if name == "STRUCT":
             return self.struct()
+        if name == "INTERVALUNIT":
+            return IntervalUnit()
         if len(word) == 1 and word.isupper():
             return Generic(word)
         raise self.error(f"'{word}' is no type")
@@ -342,6 +352,9 @@ def match(signature: Signature, arguments: Sequence[Argument]) -> Match | None:
                 return None
             if argument.arity != len(parameter.type.parameters):
                 return None
+        elif isinstance(argument, IntervalUnit) or isinstance(parameter.type, IntervalUnit):
+            if argument != parameter.type:
+                return None
         elif argument is not None:
             step = _fit(parameter.type, argument, bound)
             if step is None:
@@ -356,14 +369,12 @@ def match(signature: Signature, arguments: Sequence[Argument]) -> Match | None:
                 return None
             resolved.append(found)
         else:
-            resolved.append(_parameter_type(parameter.type, argument, bound))
-    # A generic may have become wider after an argument was looked at.
-    resolved = [
-        one
-        if isinstance(one, LambdaType)
-        else _parameter_type(parameter.type, argument if not isinstance(argument, LambdaArgument) else None, bound)
-        for one, parameter, argument in zip(resolved, parameters, arguments, strict=True)
-    ]
+            resolved.append(None)  # below: a lambda may yet make a generic wider
+    for index, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
+        if isinstance(argument, IntervalUnit):
+            resolved[index] = types.STRING
+        elif not isinstance(argument, LambdaArgument):
+            resolved[index] = _parameter_type(parameter.type, argument, bound)
     result = _result_type(signature, parameters, arguments, bound)
     return Match(tuple(resolved), result, cost)
 
@@ -400,7 +411,7 @@ def _fit(pattern: Pattern, given: SqlType, bound: dict[str, SqlType]) -> int | N
             one = given.field(name)
             cost = _sum(cost, None if one is None else _fit(of, one.type, bound))
         return cost
-    if isinstance(pattern, LambdaPattern):
+    if isinstance(pattern, LambdaPattern | IntervalUnit):
         return None
     if pattern == given:
         return 0

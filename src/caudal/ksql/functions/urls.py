@@ -22,13 +22,15 @@ _PARTS = re.compile(
     r"(?:\#(?P<fragment>.*))?",
     re.DOTALL,
 )
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})"
 _SERVER = re.compile(
     r"(?:[^@\[\]]*@)?"
     r"(?P<host>"
     r"\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.]+)?\]"
-    r"|\d{1,3}(?:\.\d{1,3}){3}"
+    rf"|{_BYTE}(?:\.{_BYTE}){{3}}"
+    r"|[A-Za-z0-9](?:[A-Za-z0-9\-]*[A-Za-z0-9])?"
     r"|(?:[A-Za-z0-9](?:[A-Za-z0-9\-]*[A-Za-z0-9])?\.)*[A-Za-z](?:[A-Za-z0-9\-]*[A-Za-z0-9])?\.?)"
-    r"(?::(?P<port>\d*))?"
+    r"(?::(?P<port>[0-9]*))?"
 )
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -63,11 +65,9 @@ def _url(text: str) -> _Url:
     host, port = None, None
     if authority:
         server = _SERVER.fullmatch(authority)
-        if server is not None:
+        if server is not None and int(server["port"] or 0) <= 0x7FFFFFFF:
             host = server["host"]
             port = int(server["port"]) if server["port"] else None
-            if port is not None and port > 0x7FFFFFFF:
-                raise _invalid(text)
         elif "[" in authority or "]" in authority:
             raise _invalid(text)
     return _Url(scheme, host, port, _decoded(path), _decoded(query), _decoded(fragment))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.schema import Schema
 from caudal.ksql.sources import Format, SourceKind, Window
 from caudal.plan.topology import Topology
@@ -16,11 +17,16 @@ class Sink:
     name: str  # of the stream or table
     kind: SourceKind
     properties: tuple[tuple[str, object], ...] = ()  # of the WITH clause, upper-case names
+    insert: bool = False  # INSERT INTO: the stream is in the catalog, and the result must have its columns
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuery:
-    """The topology writes to `topic`: a push query's too, to a topic that exists in its own host only."""
+    """The topology writes to `topic`: a push query's too, to a topic that exists in its own host only.
+
+    Of a push query the key columns of `schema` are those key and window columns that it selects, as one plain tuple
+    (`window` is None): with them a row that is taken back (null value) can be told from others.
+    """
 
     topology: Topology
     kind: SourceKind  # of the result
@@ -33,3 +39,7 @@ class PlannedQuery:
     retention: int | None = None  # of a windowed result, ms
     timestamp_column: str | None = None
     warnings: tuple[str, ...] = ()
+    timestamp_format: str | None = None
+    logical: LogicalStep | None = field(default=None, compare=False)  # what EXPLAIN and CREATE OR REPLACE look at
+    # The columns in the order of the SELECT: `schema` has the key columns first.
+    selected: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from caudal.ksql.errors import Position, SyntaxProblem, suggestion
 from caudal.ksql.syntax.lexer import Kind, Text, Token, tokens
-from caudal.ksql.syntax.words import RESERVED
+from caudal.ksql.syntax.words import CONTINUING, RESERVED
 
 # How deep parentheses, calls, types and subqueries may be nested, and how high an expression's tree may get. Whoever
 # walks a tree by recursion, or makes nested Python source of it, relies on that.
@@ -154,17 +154,17 @@ class Cursor:
             # `FROM s WHER a = 1`: WHER went through as an alias, and only `a` does not fit.
             before = self.tokens[self._bare_alias]
             hint = suggestion(before.value, self._tried)
-            if hint and before.kind is Kind.WORD:
+            if hint and before.kind is Kind.WORD and before.value not in self._tried:
                 return self.problem(f"Cannot read '{before.text}'.{hint}", self.source.position(before.start))
         if token.kind is Kind.WORD:
             hint = suggestion(token.value, self._tried - {token.value})
-            if token.value in RESERVED and not hint and not any(one.isupper() for one in expected):
+            if token.value in RESERVED - CONTINUING and not hint and expected[0].startswith(("a", "the name")):
                 hint = f" {token.value} is a reserved word: as a name it is written `{token.text}`."
             return self.problem(f"Expected {wanted}, found '{token.text}'.{hint}", self.at())
         if token.kind is Kind.VARIABLE:
             name = token.text[2:-1]
             return self.problem(f"The variable '{name}' is not defined: DEFINE {name} = '…'.", self.at())
-        found = "the end of the statement" if token.kind is Kind.END or token.text == ";" else _shown(token.text)
+        found = "the end of the statement" if token.kind is Kind.END or token.text == ";" else _shown(token)
         return self.problem(f"Expected {wanted}, found {found}.", self.at())
 
 
@@ -174,5 +174,6 @@ def _listed(expected: tuple[str, ...]) -> str:
     return f"{', '.join(expected[:-1])} or {expected[-1]}"
 
 
-def _shown(text: str) -> str:
-    return f"'{text}'" if len(text) <= 40 else f"'{text[:40]}…'"
+def _shown(token: Token) -> str:
+    text = token.text if len(token.text) <= 40 else f"{token.text[:40]}…"
+    return text if token.kind is Kind.STRING else f"'{text}'"

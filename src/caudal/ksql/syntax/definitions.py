@@ -47,7 +47,11 @@ class DefinitionParser(QueryParser):
         name = self.name(f"a name for the {kind_of_source.value.lower()}")
         columns = self._columns() if self.is_sign("(") else None
         properties = self._with()
-        if self.is_word("AS") and columns is None and not is_source:
+        if self.is_word("AS"):
+            if columns is not None:
+                raise self.problem("With AS SELECT the columns are those of the query: leave out the list.", self.at())
+            if is_source:
+                raise self.problem("A SOURCE is read only: it cannot be written AS SELECT.", self.at())
             self.advance()
             if not self.is_word("SELECT"):
                 raise self.unexpected("SELECT")

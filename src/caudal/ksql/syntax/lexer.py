@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from caudal.ksql.errors import Position, SyntaxProblem
 
@@ -26,8 +26,7 @@ class Kind(Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`text` is as written; `value` what it means: a word in upper case, a name or string without its quotes."""
 
     kind: Kind
@@ -53,7 +52,7 @@ _TOKEN = re.compile(
     | (?P<decimal>[0-9]+\.[0-9]*|\.[0-9]+)
     | (?P<integer>[0-9]+)
     | (?P<variable>\$\{[A-Za-z_][A-Za-z0-9_@]*\})
-    | (?P<sign>=>|:=|->|\|\||<>|!=|<=|>=|[-+*/%=<>().,;\[\]])
+    | (?P<sign>=>|:=|->|\|\||<>|!=|<=|>=|/(?!\*)|[-+*%=<>().,;\[\]])
     """,
     re.VERBOSE,
 )

@@ -24,7 +24,7 @@ from caudal.ksql.syntax.statements import (
     Within,
 )
 from caudal.ksql.syntax.tree import Expression
-from caudal.ksql.syntax.words import MILLISECONDS, UNITS
+from caudal.ksql.syntax.words import MILLISECONDS, RESERVED, UNITS
 
 
 class QueryParser(ExpressionParser):
@@ -143,7 +143,9 @@ class QueryParser(ExpressionParser):
         following = self.ahead().value
         match self.token.value:
             case "EMIT":
-                return following in ("CHANGES", "FINAL")
+                # Any word behind it but those that go on with the query: `EMIT CHANGE` is a mistake, and no alias.
+                other = RESERVED | {"EMIT", "PARTITION", "ORDER", "UNION"}
+                return self.ahead().kind is Kind.WORD and following not in other
             case "PARTITION" | "ORDER":
                 return following == "BY"
             case "UNION":
@@ -198,7 +200,8 @@ class QueryParser(ExpressionParser):
         size = self._span()
         advance = None
         if kind is WindowKind.HOPPING:
-            self.expect_sign(",")
+            if not self.take_sign(","):
+                raise self.unexpected("', ADVANCE BY'")
             self.expect_word("ADVANCE", "BY")
             advance = self._span()
         retention = grace = None

@@ -127,8 +127,10 @@ def _is_one_token(value: str) -> bool:
     except SyntaxProblem:
         return False
     if found and found[0].text == "-":
-        return len(found) == 2 and found[1].kind in _NUMBERS
-    return len(found) == 1 and found[0].kind in (Kind.WORD, Kind.QUOTED, Kind.STRING, *_NUMBERS)
+        return len(found) == 2 and found[1].kind in _NUMBERS and value.strip().endswith(found[1].text)
+    # The text as well: a comment behind the token would swallow what follows it.
+    alone = len(found) == 1 and found[0].text == value.strip()
+    return alone and found[0].kind in (Kind.WORD, Kind.QUOTED, Kind.STRING, *_NUMBERS)
 
 
 def read_script(text: str, variables: MutableMapping[str, str]) -> Iterator[Statement]:

@@ -175,7 +175,7 @@ class ApplicationMetrics:
     def prometheus(self, state: str) -> str:
         """The text that Prometheus scrapes."""
         snapshot = self.snapshot()
-        label = f'application="{_escaped(self.application_id)}"'
+        label = f'application="{escaped(self.application_id)}"'
         lines: list[str] = []
 
         def family(name: str, kind: str, text: str, rows: Iterable[tuple[str, float]]) -> None:
@@ -191,7 +191,7 @@ class ApplicationMetrics:
         family("restarts_total", "counter", "Restarts of the Spark query.", [("", snapshot["restarts"])])
         family("moves_total", "counter", "Threads that went to another worker process.", [("", snapshot["moves"])])
         family("state_bytes", "gauge", "Size of the local state.", [("", snapshot["state_bytes"])])
-        dropped = [(f',reason="{_escaped(why)}"', count) for why, count in sorted(snapshot["dropped"].items())]
+        dropped = [(f',reason="{escaped(why)}"', count) for why, count in sorted(snapshot["dropped"].items())]
         family("dropped_records_total", "counter", "Records dropped, by reason.", dropped)
         if (deadline := snapshot["deadline"]) is not None:
             kind = f',class="{deadline["class"]}"'
@@ -201,7 +201,7 @@ class ApplicationMetrics:
         lags = []
         for place, lag in snapshot["lag_by_partition"].items():
             topic, _, number = place.rpartition("-")
-            lags.append((f',topic="{_escaped(topic)}",partition="{number}"', lag))
+            lags.append((f',topic="{escaped(topic)}",partition="{number}"', lag))
         family("lag", "gauge", "Records behind the end of a source partition.", lags)
         for name, unit, text in (
             ("latency_ms", 1000.0, "From the time of a record to its commit."),
@@ -227,5 +227,5 @@ def _quantiles(values: list[Any]) -> dict[str, float]:
     return {"p50": values[last // 2], "p99": values[min(last, int(last * 0.99))], "max": values[last]}
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

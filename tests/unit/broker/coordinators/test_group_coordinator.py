@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,6 +54,13 @@ async def commit(
     return await broker.groups.commits.commit(group, Committer(), [Commit(topic, None, partition, offset)], version=9)
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        await asyncio.sleep(0.01)
+
+
 def shown(broker: FakeBroker) -> list[dict[str, Any]]:
     return [decode(record.key, record.value) for log in broker.offsets_log for record in log.all_records()]
 
@@ -89,12 +99,42 @@ async def test_a_group_survives_a_restart_with_members_and_offsets(broker: FakeB
     await after.groups.close()
 
 
+async def test_the_states_may_be_asked_in_any_thread(broker: FakeBroker) -> None:
+    """Embedded brokers are looked at from the thread of a test while groups come and go on the loop."""
+    await member_of(broker, "g")
+    known = broker.groups.groups
+    group = known["g"]
+    done = threading.Event()
+
+    def ask() -> int:
+        asked = 0
+        while not done.is_set():
+            assert broker.groups.states()["Stable"] >= 1
+            asked += 1
+        return asked
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        asking = asyncio.ensure_future(asyncio.to_thread(ask))
+        deadline = time.monotonic() + 0.5
+        while time.monotonic() < deadline and not asking.done():
+            for number in range(50):
+                known[str(number)] = group
+            await asyncio.sleep(0)
+            for number in range(50):
+                del known[str(number)]
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+    assert await asking > 0
+
+
 async def test_loaded_members_time_out_for_real(broker: FakeBroker) -> None:
-    await member_of(broker, "g", session_timeout_ms=150)
+    await member_of(broker, "g", session_timeout_ms=1000)
     after = await broker.restarted()
     assert after.groups.states()["Stable"] == 1
-    await asyncio.sleep(0.3)
-    assert after.groups.states()["Empty"] == 1
+    await until(lambda: after.groups.states()["Empty"] == 1)
     again = await after.restarted()
     assert again.groups.groups["g"].members == {}
     await again.groups.close()
@@ -403,8 +443,7 @@ async def test_expiry_runs_by_itself() -> None:
     broker = FakeBroker("orders", offsets_retention_minutes=0, offsets_retention_check_interval_ms=20)
     await broker.start()
     await commit(broker, "g", 1)
-    await asyncio.sleep(0.2)
-    assert broker.groups.groups == {}
+    await until(lambda: broker.groups.groups == {})
     await broker.groups.close()
 
 

@@ -509,7 +509,7 @@ class TestProcess:
         await asyncio.sleep(0.5)
         store.delete("t", 0)
         with pytest.raises(CleaningFailed):
-            await asyncio.wait_for(cleaning, 5)
+            await asyncio.wait_for(cleaning, 60)
         await store.close()
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -44,11 +46,16 @@ async def running(tmp_path: Path) -> AsyncIterator[LogStore]:
     await store.close()
 
 
-async def until(condition: Callable[[], object], seconds: float = 5) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "did not happen in time"
         await asyncio.sleep(0.01)
+
+
+def is_log(descriptor: int) -> bool:
+    """Checkpoints are synced too."""
+    return os.readlink(f"/proc/self/fd/{descriptor}").endswith(".log")
 
 
 def test_folder_names() -> None:
@@ -195,9 +202,50 @@ class TestHousekeeping:
         assert lazy.recovery_point == 0
 
     async def test_flush_messages_in_the_background(self, running: LogStore) -> None:
-        log = running.create("t", 0, uuid4(), LogConfig(flush_messages=3))
+        log = running.create("t", 0, uuid4(), LogConfig(flush_messages=3, retention_ms=-1))
         append_values(log, 3)
         await until(lambda: log.recovery_point == 3)
+
+    async def test_flush_messages_holds_for_what_comes_during_a_flush(
+        self, running: LogStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With acks=0 nobody asks for it: the producer may be silent from then on."""
+        log = running.create("t", 0, uuid4(), LogConfig(flush_messages=3, retention_ms=-1))
+        syncing, go_on = threading.Event(), threading.Event()
+        real = os.fsync
+
+        def slow(fd: int) -> None:
+            if is_log(fd):
+                syncing.set()
+                go_on.wait(60)
+            real(fd)
+
+        monkeypatch.setattr(os, "fsync", slow)
+        append_values(log, 3)
+        await until(syncing.is_set)
+        append_values(log, 4)
+        go_on.set()
+        await until(lambda: log.recovery_point == 7)
+
+    async def test_flush_messages_after_a_flush_that_failed(
+        self, running: LogStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log = running.create("t", 0, uuid4(), LogConfig(flush_messages=1, retention_ms=-1))
+        failed: list[int] = []
+        real = os.fsync
+
+        def full(fd: int) -> None:
+            if is_log(fd):
+                failed.append(fd)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            real(fd)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            append_values(log, 1)
+            await until(lambda: failed and not running._flushes)
+        append_values(log, 1)
+        await until(lambda: log.recovery_point == 2)
 
     async def test_flushes_at_the_same_time_share_the_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -208,21 +256,23 @@ class TestHousekeeping:
         await running.flush(log)  # with the files that come but once
         append_values(log, 1)
         calls: list[int] = []
+        go_on = threading.Event()
         real = os.fsync
 
         def slow(fd: int) -> None:
             calls.append(fd)
-            time.sleep(0.05)
+            go_on.wait(60)
             real(fd)
 
         monkeypatch.setattr(os, "fsync", slow)
         first = asyncio.ensure_future(running.flush(log))
-        await asyncio.sleep(0.01)
+        await until(lambda: calls)
         append_values(log, 1)
         others = [asyncio.ensure_future(running.flush(log)) for _ in range(20)]
         cancelled = others.pop()
         await asyncio.sleep(0)
         cancelled.cancel()
+        go_on.set()
         await first
         await asyncio.gather(*others)
         monkeypatch.undo()

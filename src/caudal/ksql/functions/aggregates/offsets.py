@@ -1,13 +1,13 @@
 """EARLIEST_BY_OFFSET and LATEST_BY_OFFSET: the first or last values in the order in which rows came.
 
 Sessions that merge may have been filled in turns, so each value carries when it was taken: a number that only grows,
-in this process and after the next start.
+in this process, in others, and after the next start.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from time import time_ns
 from typing import Any
 
 from caudal.ksql import types
@@ -26,9 +26,11 @@ _last = 0
 
 
 def _sequence() -> int:
-    """Threads that race here aggregate different partitions, whose values never meet."""
+    """The clock, and not a counter of this process: a task, and its sessions, may move to a process that began earlier.
+    Threads that race here aggregate different partitions, whose values never meet."""
     global _last
-    _last = max(_last + 1, time.time_ns())
+    now = time_ns()
+    _last = now if now > _last else _last + 1
     return _last
 
 

@@ -166,10 +166,13 @@ class SumOfLists(Udaf):
 )
 class Average(Udaf):
     result_type = types.DOUBLE
+    inline_result = "{s}['SUM'] / {s}['COUNT'] if {s}['COUNT'] else 0.0"
 
     def __init__(self, argument_types: Sequence[SqlType], literals: Sequence[Any]) -> None:
         self._sum = SumOfDoubles() if argument_types[0].base is Base.DOUBLE else SumOfBigints()
         self.state_type = types.struct(("SUM", self._sum.state_type), ("COUNT", types.BIGINT))
+        if argument_types[0].base is not Base.BIGINT:  # whose sums may have to wrap around
+            self.inline_add = "{s} if {0} is None else {{'SUM': {s}['SUM'] + {0}, 'COUNT': {s}['COUNT'] + 1}}"
 
     def initial(self) -> dict[str, Any]:
         return {"SUM": self._sum.initial(), "COUNT": 0}
@@ -188,4 +191,4 @@ class Average(Udaf):
         return {"SUM": self._sum.merge(left["SUM"], right["SUM"]), "COUNT": left["COUNT"] + right["COUNT"]}
 
     def result(self, state: dict[str, Any]) -> float:
-        return float(state["SUM"]) / state["COUNT"] if state["COUNT"] else 0.0
+        return float(state["SUM"] / state["COUNT"]) if state["COUNT"] else 0.0

@@ -1,0 +1,150 @@
+"""Where a plan begins: the topic of a source as a stream or table of rows, with the pseudo and header columns that the
+query names and no others (each costs time for every record)."""
+
+from __future__ import annotations
+
+from caudal.ksql.errors import KsqlError, Position
+from caudal.ksql.expressions.compiled import compile_value
+from caudal.ksql.expressions.scope import Binding, Scope
+from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.formats.serdes import key_serde, row_serde, value_serde
+from caudal.ksql.planner.flow import Flow, KeyBytes, KeyColumn, Planning, described
+from caudal.ksql.planner.logical import LogicalStep
+from caudal.ksql.planner.row_functions import RowTime, null_key
+from caudal.ksql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, WINDOWSTART, Schema
+from caudal.ksql.schema import Place as ColumnPlace
+from caudal.ksql.sources import Source, WindowKind
+from caudal.ksql.syntax.tree import Call, Expression, Literal, Name
+from caudal.ksql.types import BIGINT, Base, SqlType
+from caudal.plan import steps
+from caudal.plan.errors import PlanError
+from caudal.plan.functions import Function
+from caudal.streams.stream import KStream
+
+
+def read(
+    planning: Planning,
+    source: Source,
+    alias: str,
+    used: frozenset[str],
+    *,
+    store: str | None,
+    name: str,
+    at: Position | None = None,
+) -> Flow:
+    """`used` are the names of pseudo and header columns that the query mentions; `store` names a table's state, where
+    something will read it by key."""
+    schema = source.schema
+    key_columns, value_columns = schema.key, schema.value
+    node = _stream(planning, source, at)
+    appended = tuple(one for one in PSEUDO_COLUMNS if one in used)
+    headers = tuple(
+        (index, column.header)
+        for index, column in enumerate(value_columns)
+        if column.place is ColumnPlace.HEADERS and column.name in used
+    )
+    types = tuple(column.type for column in value_columns) + tuple(PSEUDO_COLUMNS[one] for one in appended)
+    if appended or headers:
+        node = node._then("KSTREAM-PROCESSVALUES", steps.RecordColumns(appended, headers), None, value=row_serde(types))
+    bindings = {
+        column.name: Binding(column.name, column.type, Place.KEY, index, alias)
+        for index, column in enumerate(key_columns)
+    }
+    bindings |= {
+        column.name: Binding(column.name, column.type, Place.VALUE, index, alias)
+        for index, column in enumerate(value_columns)
+    }
+    ordered = (*key_columns, *value_columns)
+    columns = tuple(bindings[column.name] for column in ordered)
+    pseudo = [
+        Binding(one, PSEUDO_COLUMNS[one], Place.VALUE, len(value_columns) + index, alias)
+        for index, one in enumerate(appended)
+    ]
+    if source.window is not None:
+        pseudo += [
+            Binding(one, type, Place.WINDOW_START if one == WINDOWSTART else Place.WINDOW_END, 0, alias)
+            for one, type in WINDOW_COLUMNS.items()
+        ]
+    key = tuple(KeyColumn(column.name, column.type, (Name(column.name, alias),)) for column in key_columns)
+    table = node.to_table(store=store, value=row_serde(types)) if source.is_table else None
+    if source.name not in planning.sources:
+        planning.sources.append(source.name)
+    return Flow(
+        node if table is None else table,
+        columns,
+        key,
+        types,
+        LogicalStep("SOURCE", described(columns, key), source.name, (), name),
+        tuple(pseudo),
+        source.window,
+        source.retention,
+        KeyBytes(source.key_format, key_columns),
+    )
+
+
+def _stream(planning: Planning, source: Source, at: Position | None) -> KStream:
+    schema = source.schema
+    try:
+        return planning.builder.stream(
+            source.topic,
+            key=key_serde(source.key_format, schema.key, source.window),
+            value=value_serde(source.value_format, schema.value),
+            timestamp=timestamp_of(schema, source.timestamp_column, source.timestamp_format, source.window is not None),
+            reset=_reset(planning),
+        )
+    except PlanError as error:
+        raise KsqlError(
+            f"The topic '{source.topic}' of {source.name} is read in this query by another source as well, with other "
+            "columns or formats; write the two as separate queries.",
+            at,
+        ) from error
+
+
+def _reset(planning: Planning) -> str:
+    """Where to begin: persistent queries at the beginning unless told otherwise, push queries at the end."""
+    properties = {name.lower().removeprefix("ksql.streams."): value for name, value in planning.properties.items()}
+    given = properties.get("auto.offset.reset")
+    if given is None:
+        return "latest" if planning.is_push else "earliest"
+    text = str(given).lower()
+    if text not in ("earliest", "latest"):
+        raise KsqlError(f"auto.offset.reset must be 'earliest' or 'latest', not '{given}'.")
+    return text
+
+
+def timestamp_of(schema: Schema, column: str | None, pattern: str | None, is_windowed: bool) -> Function | None:
+    """The time of a row from its column: WITH (TIMESTAMP='…', TIMESTAMP_FORMAT='…') of a source or sink."""
+    if column is None:
+        return None
+    found = schema.find(column)
+    if found is None:
+        raise KsqlError(f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column}'.")
+    bindings = [
+        Binding(one.name, one.type, place, index)
+        for place, columns in ((Place.KEY, schema.key), (Place.VALUE, schema.value))
+        for index, one in enumerate(columns)
+    ]
+    scope = Scope(bindings, is_windowed=is_windowed)
+    compiled = compile_value(_milliseconds(Name(column), found.type, pattern), scope, BIGINT, f"TIMESTAMP {column}")
+    return Function(RowTime(compiled, null_key(len(schema.key), is_windowed)), sql=compiled.sql)
+
+
+def _milliseconds(column: Name, type: SqlType, pattern: str | None) -> Expression:
+    if pattern is not None:
+        if type.base is not Base.STRING:
+            raise KsqlError(f"TIMESTAMP_FORMAT is for a TIMESTAMP column of type STRING; {column.name} is {type}.")
+        return Call("STRINGTOTIMESTAMP", (column, Literal(pattern)))
+    if type.base is Base.BIGINT:
+        return column
+    if type.base is Base.TIMESTAMP:
+        return Call("UNIX_TIMESTAMP", (column,))
+    if type.base is Base.STRING:
+        return Call("STRINGTOTIMESTAMP", (column, Literal("yyyy-MM-dd'T'HH:mm:ss[.SSS][X]")))
+    raise KsqlError(
+        f"The TIMESTAMP column must be of type BIGINT, TIMESTAMP, or STRING with a TIMESTAMP_FORMAT; {column.name} is "
+        f"{type}."
+    )
+
+
+def window_kind(source: Source) -> WindowKind | None:
+    return None if source.window is None else source.window.kind
