@@ -192,10 +192,18 @@ def text_of(value: Any) -> str:
     if kind is float:
         raise Reread
     if kind is dict:
+        if _has_float(value):
+            raise Reread
         return orjson.dumps(value, default=_fraction).decode()
     if kind is list:
         return f"[{', '.join('null' if item is None else text_of(item) for item in value)}]"
     return str(value)
+
+
+def _has_float(value: Any) -> bool:
+    if value.__class__ is dict:
+        return any(map(_has_float, value.values()))
+    return any(map(_has_float, value)) if value.__class__ is list else value.__class__ is float
 
 
 def _fraction(value: Any) -> Any:
