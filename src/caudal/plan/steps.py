@@ -103,6 +103,11 @@ class RecordColumns(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class DropNullValues(Step):
+    """KSQL: tombstones of a stream are no rows for windows to count."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimestamp(Step):
     """KSQL: the record's time from a column, for sinks WITH (TIMESTAMP=…). Negative: the record is dropped."""
 

@@ -180,8 +180,10 @@ class PushPool:
             return list(self._running.values())
 
     def get(self, query_id: str) -> PushQuery | None:
+        """By its id in any case: a statement has it in upper case unless it is quoted."""
         with self._lock:
-            return self._running.get(query_id)
+            found = (query for name, query in self._running.items() if name.upper() == query_id.upper())
+            return next(found, None)
 
     def ended(self, query: PushQuery) -> None:
         with self._lock:

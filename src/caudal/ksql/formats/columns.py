@@ -13,7 +13,12 @@ from typing import Any, ClassVar
 
 from caudal.ksql.formats.types_json import columns_from_json, columns_to_json
 from caudal.ksql.schema import Column, Place
+from caudal.ksql.types import Base
 from caudal.serde.serde import BuiltInSerde, SerdeError, cannot_read, cannot_write
+
+
+# 0.0 equals -0.0; decimals, arrays and the like may be equal in other ways than their bytes.
+EXACT_TYPES = frozenset({Base.BOOLEAN, Base.INTEGER, Base.BIGINT, Base.STRING, Base.BYTES})
 
 
 class ColumnsSerde(BuiltInSerde):
@@ -36,6 +41,11 @@ class ColumnsSerde(BuiltInSerde):
     def written(self) -> tuple[Column, ...]:
         """Those that are in the bytes."""
         return tuple(column for column in self.columns if column.place is not Place.HEADERS)
+
+    @property
+    def exact(self) -> bool:
+        """Whether rows that are equal in Python always are equal bytes: stores then remember the bytes of hot keys."""
+        return all(column.type.base in EXACT_TYPES for column in self.written)
 
     @property
     def places(self) -> list[int]:

@@ -5,8 +5,7 @@ An empty field is NULL. Dates and times are numbers (days, milliseconds), bytes 
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -55,28 +54,35 @@ class DelimitedRow(ColumnsSerde):
 
 def _reader(serde: DelimitedRow) -> Callable[[bytes], Any]:
     delimiter = serde.delimiter
-    parsers = [_at(f".{column.name}", _parser(column.type)) for column in serde.written]
+    names = [column.name for column in serde.written]
+    parsers = [_parser(column.type) for column in serde.written]
     count = len(parsers)
 
-    def fields_of(text: str) -> list[str]:
-        if '"' not in text and "\n" not in text and "\r" not in text:
-            return text.split(delimiter)
+    def row_of(data: bytes) -> Any:
+        text = str(data, "utf-8")
+        if '"' in text or "\n" in text or "\r" in text:
+            fields = _fields(text.lstrip("\r\n"), delimiter)
+        else:
+            fields = text.split(delimiter)
+        if fields == [""] and count != 1:
+            raise Misfit("No fields in record")
+        if len(fields) != count:
+            raise Misfit(f"Unexpected field count, csvFields:{len(fields)} schemaFields:{count}")
         try:
-            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-            return next((row for row in rows if row), [])
-        except csv.Error as error:
-            raise Misfit(str(error)) from None
+            return tuple(
+                [
+                    (text if parse is None else parse(text)) if text else None
+                    for parse, text in zip(parsers, fields, strict=True)
+                ]
+            )
+        except Misfit:
+            raise _placed(names, parsers, fields) from None
 
     def read(data: bytes) -> Any:
         if not parsers:
             return ()
         try:
-            fields = fields_of(str(data, "utf-8"))
-            if fields == [""] and count != 1:
-                raise Misfit("No fields in record")
-            if len(fields) != count:
-                raise Misfit(f"Unexpected field count, csvFields:{len(fields)} schemaFields:{count}")
-            return tuple([parse(text) if text else None for parse, text in zip(parsers, fields, strict=True)])
+            return row_of(data)
         except Misfit as error:
             raise serde.unreadable(data, error if error.path else error.cause) from None
         except UnicodeError as error:
@@ -85,15 +91,50 @@ def _reader(serde: DelimitedRow) -> Callable[[bytes], Any]:
     return read
 
 
-def _at(path: str, parse: Callable[[str], Any] | None) -> Callable[[str], Any]:
-    def parsed(text: str) -> Any:
-        try:
-            return text if parse is None else parse(text)
-        except Misfit as error:
-            error.path = path
-            raise
+def _fields(text: str, delimiter: str) -> list[str]:
+    """The fields of the first line, by the rules of CSV. Python's csv module would do, but for its limit on the length
+    of a field, which is the whole process's."""
+    fields = []
+    at, end = 0, len(text)
+    stops = re.compile(f"[\r\n{re.escape(delimiter)}]")
+    while True:
+        if text.startswith('"', at):
+            field, at = _quoted_field(text, at + 1)
+        else:
+            stop = stops.search(text, at)
+            field, at = (text[at:], end) if stop is None else (text[at : stop.start()], stop.start())
+        fields.append(field)
+        if at == end or text[at] in "\r\n":
+            return fields
+        if text[at] != delimiter:
+            raise Misfit(f"A delimiter is needed behind a field in quotes, not {text[at]!r}")
+        at += 1
 
-    return parsed
+
+def _quoted_field(text: str, at: int) -> tuple[str, int]:
+    """The field that begins here, and where it ends, behind its quotes."""
+    parts = []
+    while True:
+        close = text.find('"', at)
+        if close < 0:
+            raise Misfit("A field in quotes has no end")
+        parts.append(text[at:close])
+        at = close + 1
+        if not text.startswith('"', at):
+            return "".join(parts), at
+        parts.append('"')
+        at += 1
+
+
+def _placed(names: list[str], parsers: list[Callable[[str], Any] | None], fields: list[str]) -> Misfit:
+    """The first misfit of a line, with its column."""
+    for name, parse, text in zip(names, parsers, fields, strict=True):
+        try:
+            if parse is not None and text:
+                parse(text)
+        except Misfit as error:
+            return Misfit(error.cause, f".{name}")
+    raise AssertionError("a field that did not fit fits")
 
 
 def _parser(type: SqlType) -> Callable[[str], Any] | None:

@@ -77,7 +77,7 @@ class _File:
         for number, (field, type) in enumerate(fields, 1):
             if _NAME.fullmatch(field) is None:
                 raise KsqlError(f"Schema is not compatible with Protobuf: Illegal name of a field: {field}")
-            lines.append(f"{indent}  {self._field(type, nested, indent)} {field} = {number};")
+            lines.append(f"{indent}  {self._field(type, nested, indent)} {field} = {number}{self._options(type)};")
         return [*lines, *nested, f"{indent}}}"]
 
     def _field(self, type: SqlType, nested: list[str], indent: str) -> str:
@@ -94,6 +94,16 @@ class _File:
             return f"google.protobuf.{_WRAPPERS[type.base]}"
         prefix = "optional " if type.base in _SIMPLE and self.nullable == OPTIONAL else ""
         return prefix + self._one(type, nested, indent)
+
+    def _options(self, type: SqlType) -> str:
+        """A message does not say precision and scale of a decimal: its field does, as Connect writes it."""
+        inner = type.element if isinstance(type, types.Array) else type
+        if not isinstance(inner, types.Decimal):
+            return ""
+        self.imports.add("confluent/meta.proto")
+        pairs = (("precision", inner.precision), ("scale", inner.scale))
+        shown = ", ".join(f'{{key: "{key}", value: "{value}"}}' for key, value in pairs)
+        return f" [(confluent.field_meta) = {{params: [{shown}]}}]"
 
     def _one(self, type: SqlType, nested: list[str], indent: str) -> str:
         if type.base in _SIMPLE:

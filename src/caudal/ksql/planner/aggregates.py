@@ -22,7 +22,7 @@ from caudal.ksql.planner.analysis import Item, select_items
 from caudal.ksql.planner.flow import Flow, KeyColumn, described
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.planner.projection import Keys, filtered, projected
-from caudal.ksql.planner.row_functions import Rekey, ResultsOnly, has_value
+from caudal.ksql.planner.row_functions import Rekey, ResultsOnly
 from caudal.ksql.planner.trees import aggregate_calls, names, position, rewritten
 from caudal.ksql.planner.windows import PlannedWindow, planned
 from caudal.ksql.schema import WINDOW_COLUMNS, WINDOWSTART
@@ -30,14 +30,12 @@ from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.statements import Emit, Query
 from caudal.ksql.syntax.tree import Call, Expression, Literal, Name
 from caudal.ksql.types import SqlType
+from caudal.plan import steps
 from caudal.plan.functions import Function
 from caudal.plan.steps import SessionWindows
 from caudal.streams.stores import persistent
 from caudal.streams.table import KTable
 from caudal.streams.windowed import SessionWindowedKStream
-
-_HAS_VALUE = Function(has_value, sql="value IS NOT NULL")
-
 
 def is_aggregate_query(query: Query) -> bool:
     expressions = [item.expression for item in query.items] + ([] if query.having is None else [query.having])
@@ -149,7 +147,9 @@ def _table(
     by_key = not flow.is_table and flow.window is None and _is_key(flow, groups)
     if by_key:
         aggregation = Aggregation(named, flow.scope)
-        stream = flow.stream.filter(_HAS_VALUE) if flow.has_tombstones else flow.stream
+        stream = flow.stream
+        if window is not None and flow.has_tombstones:  # without windows the aggregate leaves them out itself
+            stream = stream._then("KSTREAM-FILTER", steps.DropNullValues(), None, value=stream._value)
         grouped = stream.group_by_key(name=name, value=flow.row_serde)
     else:
         rekey, scope, types = _rekeyed(flow, groups, calls)

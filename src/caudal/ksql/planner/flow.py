@@ -59,16 +59,22 @@ class Flow:
     is_join: bool = False
     has_tombstones: bool = True  # whether null values may come
     explode: tuple[TableFunctionCall, ...] = ()  # whose rows the next projection makes
+    is_changes: bool = False  # a table whose changes are a stream already: what is left of it is its sink
     types: Mapping[str, SqlType] = field(default_factory=dict)  # those of CREATE TYPE
 
     @property
     def is_table(self) -> bool:
-        return isinstance(self.node, KTable)
+        return self.is_changes or isinstance(self.node, KTable)
 
     @property
     def stream(self) -> KStream:
         assert isinstance(self.node, KStream)
         return self.node
+
+    @property
+    def changes(self) -> KStream:
+        """The rows as they are written: a table's changes, or the stream itself."""
+        return self.node.to_stream() if isinstance(self.node, KTable) else self.node
 
     @property
     def table(self) -> KTable:

@@ -257,6 +257,9 @@ def projected(
     types = _types(values, flow.scope, targets)
     if keys is Keys.ALL and not values:
         raise KsqlError("The projection contains no value columns.", at)
+    if keys is not Keys.ALL_OR_NONE and flow.is_table:
+        # The last step before the sink: cheaper over the changes as a stream than over a table with old and new.
+        flow = dataclasses.replace(flow, node=flow.changes, is_changes=True)
     node = _mapped(flow, list(zip((item.expression for item in values), types, strict=True)), tuple(types), shown)
     has_key = complete or keys is Keys.SOME
     if not has_key:
@@ -281,6 +284,7 @@ def projected(
         flow.retention,
         flow.key_bytes if has_key else None,
         has_tombstones=flow.has_tombstones,
+        is_changes=flow.is_changes,
     )
 
 

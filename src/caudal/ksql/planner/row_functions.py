@@ -52,10 +52,6 @@ class Where:
         return bool(self.condition(self.no_key if key is None else key, value))
 
 
-def has_value(key: Any, value: Any) -> bool:
-    return value is not None
-
-
 @dataclass(frozen=True)
 class Rekey:
     """A new key and, with it, the columns that go on. The key is None where a part of it is (`drop_nulls`), so that the

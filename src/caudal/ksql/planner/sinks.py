@@ -204,7 +204,7 @@ def inserted(flow: Flow, target: Source, at: Position | None) -> Target:
 
 def written(flow: Flow, target: Target, name: str) -> LogicalStep:
     """Adds the sink."""
-    stream = flow.table.to_stream() if flow.is_table else flow.stream
+    stream = flow.changes
     stream = _timed(stream, flow, target)
     stream.to(
         target.topic,
@@ -228,7 +228,7 @@ def _timed(stream: KStream, flow: Flow, target: Target) -> KStream:
 def pushed(flow: Flow, topic: str) -> tuple[Schema, LogicalStep]:
     """Adds the sink of a push query: the key and window columns that it shows are the key, all others the value."""
     schema = result_schema(flow)
-    stream = flow.table.to_stream() if flow.is_table else flow.stream
+    stream = flow.changes
     codes = {Place.WINDOW_START: -1, Place.WINDOW_END: -2}
     indexes = tuple(codes.get(one.where, one.index) for one in flow.columns if one.where is not Place.VALUE)
     key_types = [column.type for column in schema.key]

@@ -45,7 +45,7 @@ KEYWORDS = sorted(
         ),
     }
 )
-_WORD = re.compile(r"[A-Za-z0-9_@`'.$-]*$")
+_WORD = re.compile(r"[A-Za-z0-9_@`'.${-]*$")
 _AFTER_SOURCE = re.compile(r"\b(FROM|JOIN|INTO|DESCRIBE|STREAM|TABLE|EXISTS)\s+$", re.IGNORECASE)
 _AFTER_TOPIC = re.compile(r"\b(PRINT|TOPIC)\s+$", re.IGNORECASE)
 _AFTER_QUERY = re.compile(r"\b(TERMINATE|PAUSE|RESUME|EXPLAIN)\s+$", re.IGNORECASE)

@@ -20,7 +20,7 @@ from caudal.ksql.shell.screen import clean
 
 # What a type needs at most; what has no entry shares the room that is left.
 _NEEDED = {"BOOLEAN": 5, "INTEGER": 11, "BIGINT": 20, "DOUBLE": 22, "DATE": 10, "TIME": 12, "TIMESTAMP": 23}
-_LEAST = 6
+_LEAST, _COMFORTABLE, _MOST = 6, 12, 60
 
 
 def shown(value: Any) -> str:
@@ -59,44 +59,29 @@ class RowTable:
 
     def row(self, values: Sequence[Any]) -> list[str]:
         """The lines of one row: a cell that is too long goes on below."""
-        cells = [
-            chop_cells(shown(value), width) or [""]
-            for value, width in zip([*values, *[None] * (len(self.widths) - len(values))], self.widths, strict=False)
-        ]
-        height = max((len(cell) for cell in cells), default=0)
-        return [
-            "|"
-            + "|".join(
-                set_cell_size(cell[line] if line < len(cell) else "", width) for cell, width in self._pairs(cells)
-            )
-            + "|"
-            for line in range(height)
-        ]
-
-    def _pairs(self, cells: list[list[str]]) -> list[tuple[list[str], int]]:
-        return list(zip(cells, self.widths, strict=True))
+        cells = [chop_cells(shown(value), width) for value, width in zip(values, self.widths, strict=False)]
+        lines = []
+        for below in range(max((len(cell) for cell in cells), default=0) or 1):
+            parts = [cell[below] if below < len(cell) else "" for cell in cells]
+            lines.append("".join(f"|{set_cell_size(part, self.widths[at])}" for at, part in enumerate(parts)) + "|")
+        return lines
 
     def _rule(self) -> str:
-        return "+" + "+".join("-" * width for width in self.widths) + "+"
+        return "+" + "".join("-" * width + "+" for width in self.widths)
 
 
 def _widths(names: Sequence[str], types: Sequence[str], total: int) -> list[int]:
+    """Columns get what their type needs, the others an equal share of what is left; where that is too little for all,
+    all get the same."""
     room = max(total - len(names) - 1, _LEAST * len(names))
-    wanted = []
+    needed: list[int | None] = []
     for at, name in enumerate(names):
         of = types[at].split("(")[0].split("<")[0] if at < len(types) else ""
-        needed = _NEEDED.get(of)
-        wanted.append(None if needed is None else max(needed, cell_len(name)))
-    fixed = sum(width for width in wanted if width is not None)
-    free = sum(width is None for width in wanted)
-    if (free and room - fixed >= free * max(_LEAST, 12)) or (not free and fixed <= room):
-        each, more = divmod(room - fixed, free) if free else (0, 0)
-        widths = []
-        for width in wanted:
-            if width is None:
-                width, more = each + (more > 0), more - 1
-                width = min(width, 60)
-            widths.append(width)
-        return widths
-    each, more = divmod(room, max(len(names), 1))
-    return [each + (at < more) for at in range(len(names))]
+        needed.append(max(_NEEDED[of], cell_len(name)) if of in _NEEDED else None)
+    open_ended = needed.count(None)
+    left = room - sum(width for width in needed if width is not None)
+    if left < open_ended * _COMFORTABLE:
+        each, more = divmod(room, max(len(names), 1))
+        return [each + (at < more) for at in range(len(names))]
+    share = min(left // open_ended, _MOST) if open_ended else 0
+    return [share if width is None else width for width in needed]

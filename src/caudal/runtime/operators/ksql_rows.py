@@ -57,6 +57,13 @@ def last_header(headers: Headers, name: str) -> bytes | None:
     return next((value for key, value in reversed(headers) if key == name), None)
 
 
+@runs(steps.DropNullValues)
+class DropNullValues(Operator):
+    def process(self, record: Record) -> None:
+        if record.value is not None:
+            self.forward(record)
+
+
 @runs(steps.SetTimestamp)
 class SetTimestamp(Operator):
     def prepare(self, step: steps.SetTimestamp) -> None:

@@ -6,7 +6,8 @@ Invariants:
 - Puts go to `_dirty`. `freeze` moves them to `_frozen` and serialises them, once each; `committed` lets them become
   clean. What is put between `freeze` and `committed` belongs to the next commit.
 - A key of the store's plain class (str, int, bytes) is its own identity in the cache, so that a hot key is not even
-  serialised. Any other key is known by its bytes: 1, 1.0 and True are equal in Python and differ in most serdes.
+  serialised. Any other key is known by its bytes: 1, 1.0 and True are equal in Python and differ in most serdes. Where
+  the serde says that equal keys always are equal bytes (`exact`: rows of SQL), the bytes of hot keys are remembered.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ from caudal.runtime.stores.engines.engine import Engine
 from caudal.runtime.stores.isolation import ATOMS, isolated
 
 _PLAIN_CLASSES = frozenset({str, int, bytes})
+_REMEMBERED_KEYS = 20_000
 
 
 # A changelog record in Kafka Streams' format for the kind of store: key, value, timestamp. A plain tuple: there is one
 # per entry and commit, and a named one costs as much as all the rest of making it.
 LogRecord = tuple[bytes, bytes | None, int]
 EngineItem = tuple[bytes, bytes | None]
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 class Store(ABC):
@@ -48,11 +54,22 @@ class Store(ABC):
         self._serialize = spec.value.serialize
         self._deserialize = spec.value.deserialize
         self._plain: type | None = None
+        self._known: dict[Any, Hashable] | None = {} if getattr(spec.key, "exact", False) else None
+        if getattr(spec.value, "immutable", False):
+            self._own = _itself  # type: ignore[method-assign]
 
     # -- keys and values ---------------------------------------------------------------------------------------------
 
     def _ident(self, key: Any) -> Hashable:
         """How the cache knows this key. The hot path asks `key.__class__ is self._plain` before it calls this."""
+        known = self._known
+        if known is not None:
+            ident = known.get(key)
+            if ident is None:
+                if len(known) >= _REMEMBERED_KEYS:
+                    known.clear()
+                ident = known[key] = (self._serialize_key(key),)
+            return ident
         raw = self._serialize_key(key)
         canonical = self._deserialize_key(raw)
         if self._plain is None and canonical.__class__ in _PLAIN_CLASSES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 
 import pytest
 from tests.unit.ksql.syntax.case_files import in_pairs
@@ -88,7 +89,7 @@ def seconds(text: str) -> float:
     return time.process_time() - begin
 
 
-LONG = {
+LONG: dict[str, Callable[[int], str]] = {
     "many items": lambda size: "SELECT " + ", ".join(["a + 1"] * (size // 7)) + " FROM s",
     "many options": lambda size: "SELECT * FROM s WHERE a IN (" + "1, " * (size // 3) + "1)",
     "many alternatives": lambda size: "SELECT * FROM s WHERE a" + " OR a" * (size // 5),

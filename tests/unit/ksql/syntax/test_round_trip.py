@@ -153,21 +153,21 @@ def repr_without_places(node: object) -> str:
     return repr(node)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(expressions)
 def test_expressions(expression: tree.Expression) -> None:
     text = format_expression(expression)
     assert same(parse_expression(text), expression), text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(queries)
 def test_queries(query: ast.Query) -> None:
     text = format_statement(query)
     assert same(parse_statement(text), query), text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(types)
 def test_types(type_: SqlType) -> None:
     assert parse_type(written_type(type_)) == type_
