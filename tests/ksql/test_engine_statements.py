@@ -230,8 +230,7 @@ def test_print(engine: Any, unique: str) -> None:
     assert lines == [
         "Key format: KAFKA_STRING",
         "Value format: JSON",
-        'rowtime: 2023/11/14 22:13:20.000 Z, key: x, value: {"A":1,"B":"y"}, partition: '
-        + lines[2].rsplit(" ", 1)[1],
+        'rowtime: 2023/11/14 22:13:20.000 Z, key: x, value: {"A":1,"B":"y"}, partition: ' + lines[2].rsplit(" ", 1)[1],
     ]
     with pytest.raises(KsqlError, match="Could not find topic"):
         list(engine.print_topic("PRINT 'no-such-topic' LIMIT 1;"))
