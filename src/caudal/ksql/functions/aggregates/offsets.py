@@ -1,14 +1,13 @@
 """EARLIEST_BY_OFFSET and LATEST_BY_OFFSET: the first or last values in the order in which rows came.
 
 Sessions that merge may have been filled in turns, so each value carries when it was taken: a number that only grows,
-in this process and after the next start.
+in this process, in others, and after the next start.
 """
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Sequence
+from time import time_ns
 from typing import Any
 
 from caudal.ksql import types
@@ -23,8 +22,16 @@ _SIGNATURES = (
     "(value T, _n INTEGER) -> ARRAY<T>",
     "(value T, _n INTEGER, _ignore_nulls BOOLEAN) -> ARRAY<T>",
 )
-# Nobody takes a thousand million values a second: what the next start counts from lies beyond what this one reaches.
-_sequence = itertools.count(time.time_ns()).__next__
+_last = 0
+
+
+def _sequence() -> int:
+    """The clock, and not a counter of this process: a task, and its sessions, may move to a process that began earlier.
+    Threads that race here aggregate different partitions, whose values never meet."""
+    global _last
+    now = time_ns()
+    _last = now if now > _last else _last + 1
+    return _last
 
 
 def _when(kept: Kept) -> int:
