@@ -103,8 +103,10 @@ class RecordColumns(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class DropNullValues(Step):
-    """KSQL: tombstones of a stream are no rows for windows to count."""
+class DropNulls(Step):
+    """KSQL: tombstones of a stream are no rows to aggregate; nor are rows with a NULL in their group (`keys`)."""
+
+    keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)

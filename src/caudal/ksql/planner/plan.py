@@ -108,7 +108,7 @@ class _Query:
                 )
             return sinks.inserted(flow, self.target, at)
         validation.result_kind(kind, self.sink.kind, at)
-        return sinks.created(flow, self.sink, self.leftmost(self.query), at)
+        return sinks.created(flow, self.sink, self.leftmost(self.query), self.planning.properties, at)
 
     def leftmost(self, query: Query) -> Source:
         relation = query.relation

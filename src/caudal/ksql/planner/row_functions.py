@@ -211,20 +211,6 @@ class Explode:
 
 
 @dataclass(frozen=True)
-class RowTime:
-    """The time of a record from its columns; -1 (the record is dropped) where there is none to be had."""
-
-    of: OfRow
-    no_key: Any
-
-    def __call__(self, key: Any, value: Row | None, timestamp: int) -> int:
-        if value is None:
-            return timestamp
-        time = self.of(self.no_key if key is None else key, value)
-        return -1 if time is None else int(time)
-
-
-@dataclass(frozen=True)
 class ForeignKey:
     """The key of the row that this one refers to; None where a part of it is NULL."""
 

@@ -57,10 +57,18 @@ def last_header(headers: Headers, name: str) -> bytes | None:
     return next((value for key, value in reversed(headers) if key == name), None)
 
 
-@runs(steps.DropNullValues)
-class DropNullValues(Operator):
+@runs(steps.DropNulls)
+class DropNulls(Operator):
+    def prepare(self, step: steps.DropNulls) -> None:
+        if step.keys:
+            self.process = self.process_keys  # type: ignore[method-assign]
+
     def process(self, record: Record) -> None:
         if record.value is not None:
+            self.forward(record)
+
+    def process_keys(self, record: Record) -> None:
+        if record.value is not None and record.key is not None and None not in record.key:
             self.forward(record)
 
 
