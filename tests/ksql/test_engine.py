@@ -137,7 +137,7 @@ def test_windows_replace_and_insert_into(engines: Callable[..., Any], unique: st
     assert engine.queries.wait_until("CSAS_SOME_1", RUNNING, 60) == "RUNNING"
     insert(engine, (1, "cid", 50), (1, "cid", 150), rowtime=begin + 62_000)
     until(lambda: rows(engine, "SELECT amount FROM some;"), [(1,), (2,), (7,), (150,)])
-    with pytest.raises(KsqlError, match="(?i)replace"):
+    with pytest.raises(KsqlError, match=r"(?i)replace"):
         engine.execute(
             f"CREATE OR REPLACE STREAM some WITH (KAFKA_TOPIC='{unique}some') AS SELECT id, who FROM orders;", EARLIEST
         )
