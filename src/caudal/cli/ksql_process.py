@@ -71,6 +71,8 @@ def run(options: Options) -> NoReturn:
         ready_fd=options.ready_fd,
         stop_on_stdin_eof=options.stop_on_stdin_eof,
         stop_seconds=STOP_SECONDS,
+        # Queries survive a kill, and whoever starts Caudal again must find the port free.
+        dies_with_parent=True,
     )
     http_process.run(process, options.bootstrap, lambda listener: _Ksql(options, listener))
 
