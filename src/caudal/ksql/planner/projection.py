@@ -48,6 +48,7 @@ class Keys(Enum):
     ALL = "all"  # a persistent query
     ALL_OR_NONE = "all or none"  # a subquery: without all of it a stream goes on without a key
     SOME = "some"  # a push query: rows keep their key, and show what was asked for
+    NONE = "none"  # a push query over a UNION, whose sides have keys of their own
 
 
 # What an aggregate shows of its state: its results, and how many there are.
@@ -242,7 +243,7 @@ def projected(
     `shown` the flow's value is an aggregate's state, and its columns are bound to the results.
     """
     chosen = _key_items(flow, items, sink, keys is Keys.ALL or (keys is Keys.ALL_OR_NONE and flow.is_table), at)
-    complete = len(chosen) == len(flow.key)
+    complete = len(chosen) == len(flow.key) and keys is not Keys.NONE
     if not complete and keys is not Keys.SOME:
         chosen = []
     columns = [
