@@ -120,6 +120,14 @@ class ExpireRows(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class TableToRows(Step):
+    """KSQL: the changes of a table as the rows of a SELECT, for its sink. Of an aggregate `results` come first."""
+
+    results: Function | None  # state → row
+    columns: Function | None  # key, row → row
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimestamp(Step):
     """KSQL: the record's time from a column, for sinks WITH (TIMESTAMP=…). Negative: the record is dropped."""
 

@@ -74,6 +74,37 @@ class DropNulls(Operator):
             self.forward(record)
 
 
+def _as_it_is(key: Any, row: Any) -> Any:
+    return row
+
+
+@runs(steps.TableToRows)
+class TableToRows(Operator):
+    def prepare(self, step: steps.TableToRows) -> None:
+        self.columns = _as_it_is if step.columns is None else step.columns.call
+        if step.results is not None:
+            self.results = step.results.call
+            self.process = self.process_state if step.columns is not None else self.process_results  # type: ignore[method-assign]
+
+    def process(self, record: Record) -> None:
+        key, row = record.key, record.value[0]
+        if row is not None:
+            row = self.columns(key, row)
+        self.forward(Record(key, row, record.timestamp, record.headers))
+
+    def process_results(self, record: Record) -> None:
+        row = record.value[0]
+        if row is not None:
+            row = self.results(row)
+        self.forward(Record(record.key, row, record.timestamp, record.headers))
+
+    def process_state(self, record: Record) -> None:
+        key, row = record.key, record.value[0]
+        if row is not None:
+            row = self.columns(key, self.results(row))
+        self.forward(Record(key, row, record.timestamp, record.headers))
+
+
 _TIME = struct.Struct(">q")
 
 
