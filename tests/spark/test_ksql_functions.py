@@ -19,7 +19,7 @@ from caudal.ksql.functions.registry import Scalar
 from caudal.ksql.syntax.parser import parse_expression
 from caudal.ksql.types import Array, Base, Map, SqlType, Struct
 
-ROWS = 400  # each argument takes all of its values, in combinations drawn from a fixed seed
+ROWS = 200  # each argument takes all of its values, in combinations drawn from a fixed seed
 LONGEST = 3  # arguments of a variadic function
 POOLS: dict[Base, list[Any]] = {
     Base.BOOLEAN: [True, False],
@@ -121,7 +121,7 @@ def argument_lists(text: str) -> list[tuple[SqlType, ...]]:
     signature = signatures.parse(text)
     given = [one.type for one in signature.parameters]
     letters: set[str] = set().union(*map(letters_in, given))
-    keys = {one.key.letter for one in given if isinstance(one, signatures.MapPattern) and letters_in(one.key)}
+    keys = {letter for one in given if isinstance(one, signatures.MapPattern) for letter in letters_in(one.key)}
     count = len(given)
     found = []
     for length in range(count - 1, LONGEST + 1) if signature.is_variadic else [count]:

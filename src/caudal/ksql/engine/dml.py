@@ -130,8 +130,8 @@ class Inserts:
         if source.is_table and any(key is None for key in keys):
             missing = [column.name for column, key in zip(schema.key, keys, strict=True) if key is None]
             raise KsqlError(
-                f"Failed to insert values into '{source.name}'. Value for primary key column(s) {', '.join(missing)} is "
-                "required for tables",
+                f"Failed to insert values into '{source.name}'. Value for primary key column(s) {', '.join(missing)} "
+                "is required for tables",
                 at,
             )
         values = tuple(row.get(column.name) for column in schema.value)

@@ -90,7 +90,7 @@ class Engine:
         self._executing = threading.Lock()
         self._numbers = itertools.count(1)
         self._kept = time.monotonic()
-        self._started = False
+        self._started = self._closed = False
 
     def _new_host(self) -> SparkHost:
         from caudal.runtime.spark.host import SparkHost
@@ -102,6 +102,11 @@ class Engine:
     def start(self) -> Engine:
         """Returns when the catalog is read; queries start in the background. Raises KsqlError."""
         self.log.start()
+        if self.settings.processing_log_topic is not None:
+            self.topics.create(self.settings.processing_log_topic, 1, None, {})
+            lines = self.settings.dropped("").lines
+            assert lines is not None
+            lines.install()
         self.membership.start()
         self.queries.start()
         self._started = True
@@ -111,7 +116,10 @@ class Engine:
         return self
 
     def close(self) -> None:
-        """Queries stop where they are; the next start goes on from there."""
+        """Queries stop where they are; the next start goes on from there. Closing twice is no error."""
+        if self._closed:
+            return
+        self._closed = True
         self.push_queries.close()
         self.membership.stop()
         self.log.stop()
@@ -298,7 +306,10 @@ class Engine:
             begins=begins,
             client=self.settings.librdkafka(),
             limit=limit,
-            handlers=Handlers(deserialization=OnError.FAIL if failing else OnError.SKIP),
+            handlers=Handlers(
+                deserialization=OnError.FAIL if failing else OnError.SKIP,
+                dropped=self.settings.dropped(planned.topology.application_id),
+            ),
         )
 
     def _sources(self, planned: PlannedQuery) -> dict[str, SourceNode]:

@@ -72,16 +72,20 @@ KNOWN: dict[str, Known] = {
 
 # Properties of Kafka Streams and its clients that sessions commonly set. They are kept with the query; those that have
 # no counterpart here change nothing.
-CLIENT_PROPERTIES = frozenset(
-    """cache.max.bytes.buffering statestore.cache.max.bytes commit.interval.ms num.stream.threads num.standby.replicas
-    max.task.idle.ms replication.factor default.timestamp.extractor default.deserialization.exception.handler
-    default.production.exception.handler topology.optimization state.dir max.poll.records max.poll.interval.ms
-    session.timeout.ms heartbeat.interval.ms fetch.min.bytes fetch.max.bytes fetch.max.wait.ms
-    max.partition.fetch.bytes request.timeout.ms isolation.level client.id linger.ms batch.size buffer.memory
-    compression.type acks retries max.request.size max.block.ms delivery.timeout.ms max.in.flight.requests.per.connection
-    enable.idempotence metadata.max.age.ms reconnect.backoff.ms retry.backoff.ms poll.ms task.timeout.ms
-    windowstore.changelog.additional.retention.ms rocksdb.config.setter transaction.timeout.ms""".split()
-)
+# fmt: off
+CLIENT_PROPERTIES = frozenset({
+    "cache.max.bytes.buffering", "statestore.cache.max.bytes", "commit.interval.ms", "num.stream.threads",
+    "num.standby.replicas", "max.task.idle.ms", "replication.factor", "default.timestamp.extractor",
+    "default.deserialization.exception.handler", "default.production.exception.handler", "topology.optimization",
+    "state.dir", "max.poll.records", "max.poll.interval.ms", "session.timeout.ms", "heartbeat.interval.ms",
+    "fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.partition.fetch.bytes", "request.timeout.ms",
+    "isolation.level", "client.id", "linger.ms", "batch.size", "buffer.memory", "compression.type", "acks",
+    "retries", "max.request.size", "max.block.ms", "delivery.timeout.ms", "max.in.flight.requests.per.connection",
+    "enable.idempotence", "metadata.max.age.ms", "reconnect.backoff.ms", "retry.backoff.ms", "poll.ms",
+    "task.timeout.ms", "windowstore.changelog.additional.retention.ms", "rocksdb.config.setter",
+    "transaction.timeout.ms",
+})
+# fmt: on
 _NEVER = frozenset({"application.id", "bootstrap.servers", "group.id", "transactional.id"})
 
 

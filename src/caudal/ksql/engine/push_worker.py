@@ -2,9 +2,10 @@
 
     python -m caudal.ksql.engine.push_worker <file descriptor>
 
-It imports what it needs, says "ready", and waits for one job (`Job`); then it runs until its limit, its end, an error,
-or until the other end is closed. Every sub-topology is one task that gets all partitions, the oldest head first; state
-is in memory. What goes to a repartition topic comes back in, without Kafka.
+It imports what it needs, says "ready", and waits for a job (`Job`); that runs until its limit, its end or an error, and
+then it waits for the next one. When the other end is closed, the process ends. Every sub-topology is one task that gets
+all partitions, the oldest head first; state is in memory. What goes to a repartition topic comes back in, without
+Kafka.
 
 With `ends` it reads up to there and stops: that is how a pull query over a stream is answered.
 """
@@ -70,10 +71,6 @@ class _Message(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
-
-
-class Limit(Exception):
-    """As many rows as were asked for are out."""
 
 
 class Host:
@@ -148,7 +145,7 @@ class Host:
     def _take(self, key: bytes | None, value: bytes | None) -> None:
         if self._left is not None:
             if self._left <= 0:
-                raise Limit
+                return  # the record that gave the last row gave more
             self._left -= 1
         keys = () if key is None else self._read_key(key)
         values = None if value is None else self._read_value(value)
@@ -295,23 +292,27 @@ class Feed:
 def run(job: Job, pipe: Connection) -> None:
     """Sends ("rows", list), then ("end",) or ("error", sentence)."""
     host = Host(job)
-    feed = Feed(job, host)
+    try:
+        feed = Feed(job, host)
+    except BaseException:
+        host.close()
+        raise
     looked = time.monotonic()
     try:
         while not feed.is_done and not host.is_done:
-            with contextlib.suppress(Limit):
-                feed.turn()
-                host.punctuate()
+            feed.turn()
+            host.punctuate()
             if host.rows:
                 rows, host.rows = host.rows, []
                 pipe.send(("rows", rows))  # blocks while the reader is slow: then nothing is read from Kafka either
             if time.monotonic() - looked > LOOK_SECONDS:
                 looked = time.monotonic()
                 if pipe.poll(0):
-                    return  # the other end is closed
-        pipe.send(("end",))
+                    raise EOFError  # the other end is closed: nothing is sent here while a job runs
     finally:
         feed.close()
+        host.close()
+    pipe.send(("end",))
 
 
 def main() -> None:
@@ -321,17 +322,18 @@ def main() -> None:
     _warm()
     try:
         pipe.send(("ready",))
-        job = pickle.loads(pipe.recv_bytes())
-        try:
-            run(job, pipe)
-        except (BrokenPipeError, ConnectionResetError, EOFError):
-            raise
-        except Exception as error:
-            text = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
-            logging.getLogger("caudal.ksql.push").info("a push query ended", exc_info=True)
-            pipe.send(("error", text))
+        while True:
+            data = pipe.recv_bytes()
+            try:
+                run(pickle.loads(data), pipe)
+            except (BrokenPipeError, ConnectionResetError, EOFError):
+                raise
+            except Exception as error:
+                text = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
+                logging.getLogger("caudal.ksql.push").info("a push query ended", exc_info=True)
+                pipe.send(("error", text))
     except (BrokenPipeError, ConnectionResetError, EOFError):
-        pass  # nobody wants the rows any more
+        pass  # nobody wants rows any more
     finally:
         os._exit(0)  # no wait for librdkafka's threads
 

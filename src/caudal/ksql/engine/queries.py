@@ -291,6 +291,7 @@ class Queries:
             guarantee="exactly_once" if guarantee.startswith("exactly_once") else guarantee,
             on_bad_record=on_error,
             dead_letter_topic=letters,
+            on_dropped=self._settings.dropped(definition.id),
             state_dir=self._settings.state_dir,
             replication_factor=self._settings.replication_factor,
             client=self._settings.client,

@@ -70,12 +70,13 @@ def select(query: Query, relation: Relation, *, where: bool = True) -> Selected:
     order = list(query.order_by)
     grouped = bool(query.group_by) or having is not None or any(aggregate_calls(item.expression) for item in items)
     if grouped:
+        order = [replace(one, expression=_of_alias(one.expression, items)) for one in order]
         group, scope, change = _grouping(query, items, having, order, scope)
         stages.append(group)
+        order = [replace(one, expression=change(one.expression)) for one in order]
         items = [replace(item, expression=change(item.expression)) for item in items]
         if having is not None:
             stages.append(_filter(change(having), scope, "HAVING"))
-        order = [replace(one, expression=_of_alias(one.expression, items, change)) for one in order]
     else:
         order = [replace(one, expression=_of_alias(one.expression, items)) for one in order]
     for item in items:
@@ -208,11 +209,11 @@ def _grouping(
     query: Query, items: Sequence[SelectItem], having: Expression | None, order: Sequence[OrderItem], scope: Scope
 ) -> tuple[Callable[[Iterable[Row]], Iterator[Row]], Scope, Callable[[Expression], Expression]]:
     """How rows become groups, the scope of a group's row, and how expressions are said in it."""
-    groups = [canonical(_of_alias(one, items), scope) for one in query.group_by]
+    groups = [canonical(one, scope) for one in query.group_by]
     expressions = [item.expression for item in items]
     if having is not None:
         expressions.append(having)
-    expressions += [_of_alias(one.expression, items) for one in order]
+    expressions += [one.expression for one in order]
     calls: list[Any] = []
     for expression in expressions:
         for call in aggregate_calls(canonical(expression, scope)):
@@ -267,15 +268,13 @@ def _grouping(
 # -- ORDER BY ----------------------------------------------------------------------------------------------------------
 
 
-def _of_alias(
-    expression: Expression, items: Sequence[SelectItem], change: Callable[[Expression], Expression] | None = None
-) -> Expression:
-    """ORDER BY and GROUP BY may name an item of the SELECT."""
+def _of_alias(expression: Expression, items: Sequence[SelectItem]) -> Expression:
+    """ORDER BY may name an item of the SELECT."""
     if isinstance(expression, Name) and expression.source is None:
         for item in items:
-            if item.alias == expression.name and not isinstance(item.expression, Name):
+            if item.alias == expression.name:
                 return item.expression
-    return change(expression) if change is not None else expression
+    return expression
 
 
 def _sort(order: Sequence[OrderItem], scope: Scope) -> Callable[[Iterable[Row]], Iterator[Row]]:

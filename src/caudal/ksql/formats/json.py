@@ -6,6 +6,7 @@ per column. Names, converters and limits reach the source by reference; nothing 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from caudal.ksql.formats.values import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, Mis
 from caudal.ksql.schema import Column, Place
 from caudal.ksql.types import Base, SqlType
 from caudal.ksql.types import Decimal as DecimalType
+from caudal.serde.serde import SerdeError
 from caudal.serde.wire_format import HEAD_BYTES
 
 # Where a value is of no more than this class, it is right as it is.
@@ -27,6 +29,7 @@ _PLAIN = {
     Base.DOUBLE: "{0}.__class__ is not float",
     Base.STRING: "{0}.__class__ is not str",
 }
+_PLAIN_OF_ORJSON = {**_PLAIN, Base.BIGINT: f"{{0}}.__class__ is not int or {{0}} > {LONG_MAX}"}  # none are smaller
 
 
 class JsonRow(ColumnsSerde):
@@ -76,7 +79,7 @@ def json_reader(serde: ColumnsSerde, *, begin: int = 0) -> Convert:
 
     known = {"loaded": loaded, "exactly": exactly, "unreadable": serde.unreadable, "Reread": Reread, "Misfit": Misfit}
     known |= {"loads": loaded if begin or exact else orjson.loads}
-    source, constants = _reading(serde)
+    source, constants = _reading(serde, _PLAIN if begin or exact else _PLAIN_OF_ORJSON)
     functions = _compiled(source, {**known, **constants})
     convert: Convert = functions["convert"]
     read: Convert = functions["read"]
@@ -104,17 +107,19 @@ def _needs_exact(columns: Sequence[Column]) -> bool:
 # -- the source of a reader --------------------------------------------------------------------------------------------
 
 
-def _reading(serde: ColumnsSerde) -> tuple[str, dict[str, Any]]:
-    """`read`, from bytes, and `convert`, from a document, with what they refer to."""
+def _reading(serde: ColumnsSerde, plain: dict[Base, str]) -> tuple[str, dict[str, Any]]:
+    """`read`, from bytes, and `convert`, from a document of any making, with what they refer to. `plain`: when `read`
+    need not convert a value."""
     known: dict[str, Any] = {"other": _other}
-    body = []
     names = []
+    bodies: tuple[list[str], list[str]] = ([], [])
     for place, column in enumerate(serde.written):
         name, path = f"v{place}", "" if not serde.wrapped else f".{column.name}"
         names.append(name)
         known[f"c{place}"] = reader_at(path, column.type)
-        test = _PLAIN.get(column.type.base, "{0} is not None").format(name)
-        body.append(f"if {test}: {name} = c{place}({name})")
+        for body, tests in zip(bodies, (_PLAIN, plain), strict=True):
+            test = tests.get(column.type.base, "{0} is not None").format(name)
+            body.append(f"if {test}: {name} = c{place}({name})")
     row = iter(names)
     result = ", ".join("None" if column.place is Place.HEADERS else next(row) for column in serde.columns)
     if serde.wrapped:
@@ -128,15 +133,15 @@ def _reading(serde: ColumnsSerde) -> tuple[str, dict[str, Any]]:
         ]
     else:
         head = ["v0 = document"]
-    lines = [*head, *body, f"return ({result},)" if result else "return ()"]
-    source = ["def convert(document):", *(f"    {line}" for line in lines), "def read(data):"]
+    end = f"return ({result},)" if result else "return ()"
+    source = ["def convert(document):", *(f"    {line}" for line in [*head, *bodies[0], end]), "def read(data):"]
     source += [
         "    try:",
         "        document = loads(data)",
         "    except ValueError:",
         "        document = loaded(data)",
     ]
-    source += ["    try:", *(f"        {line}" for line in lines)]
+    source += ["    try:", *(f"        {line}" for line in [*head, *bodies[1], end])]
     source += ["    except Reread:", "        return exactly(data)"]
     source += ["    except Misfit as error:", "        raise unreadable(data, error) from None"]
     return "\n".join(source), known
@@ -155,25 +160,25 @@ def _other(document: Any) -> Any:
 
 
 def _writing(serde: ColumnsSerde, dumps: Any) -> Convert:
-    known: dict[str, Any] = {"dumps": dumps, "number": number, "unwritable": serde.unwritable}
+    known: dict[str, Any] = {"dumps": dumps, "number": number, "unwritable": serde.unwritable, "SerdeError": SerdeError}
+    names: dict[str, str] = {}
     row, items, again, doubles = [], [], [], []
     for place, column in enumerate(serde.columns):
         row.append(f"v{place}")
         if column.place is Place.HEADERS:
             continue
-        known[f"n{place}"] = column.name
+        names[f"n{place}"] = column.name
         value = safe = f"v{place}"
         if column.type.base is Base.DOUBLE:
             safe = f"None if v{place} is None else number(v{place})"
-            doubles.append(f"(v{place} is not None and not -inf < v{place} < inf)")
+            doubles.append(f"v{place} is not None and v{place} - v{place} != 0")
         else:
             convert = writer(column.type)
             if convert is not None:
                 known[f"c{place}"] = convert
                 value = safe = f"None if v{place} is None else c{place}(v{place})"
-        items.append(f"n{place}: {value}" if serde.wrapped else value)
-        again.append(f"n{place}: {safe}" if serde.wrapped else safe)
-    known["inf"] = float("inf")
+        items.append(f"'n{place}': {value}" if serde.wrapped else value)
+        again.append(f"'n{place}': {safe}" if serde.wrapped else safe)
     shape = "{{{}}}" if serde.wrapped else "{}"
     lines = ["def write(row):", "    try:", f"        {''.join(name + ', ' for name in row)}= row" if row else ""]
     if not serde.wrapped:
@@ -181,15 +186,29 @@ def _writing(serde: ColumnsSerde, dumps: Any) -> Convert:
         lines.append(f"        if v{only} is None: return None")
     lines.append(f"        out = dumps({shape.format(', '.join(items))})")
     if doubles:
-        # Only where orjson wrote a null somewhere can one of them be a number that is not finite.
-        lines.append(f"        if b'null' in out and ({' or '.join(doubles)}):")
+        # Of a number that is not finite orjson makes null; x - x is 0 for all others.
+        lines.append(f"        if {' or '.join(doubles)}:")
         lines.append(f"            out = dumps({shape.format(', '.join(again))})")
+    lines += ["    except SerdeError:", "        raise"]
     lines += ["    except (TypeError, ValueError, AttributeError, KeyError) as error:"]
     lines += ["        raise unwritable(row, error) from None", "    return out"]
-    made: Convert = _compiled("\n".join(lines), known)["write"]
+    made: Convert = _compiled("\n".join(lines), known, names)["write"]
     return made
 
 
-def _compiled(source: str, known: dict[str, Any]) -> dict[str, Any]:
-    exec(compile(source, "<caudal.ksql.formats.json>", "exec"), known)
+class _Names(ast.NodeTransformer):
+    """Puts the columns' names where the source has its own for them: as constants, which are quicker than variables,
+    and as nodes of the tree, so that no name is ever read as source."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        name = self.names.get(node.value) if isinstance(node.value, str) else None
+        return node if name is None else ast.copy_location(ast.Constant(name), node)
+
+
+def _compiled(source: str, known: dict[str, Any], names: dict[str, str] | None = None) -> dict[str, Any]:
+    tree = _Names(names or {}).visit(ast.parse(source))
+    exec(compile(tree, "<caudal.ksql.formats.json>", "exec"), known)
     return known

@@ -65,13 +65,15 @@ def timestamp_of(fields: Fields, read_zone: Zone | None, zone: Zone) -> datetime
     microseconds, days = _clock(checked)
     day = _whole_date(checked) or _partial_date(checked)
     local = datetime(day.year, day.month, day.day) + timedelta(days=days, microseconds=microseconds // 1000 * 1000)
-    used = read_zone or zone
-    if used.info is UTC:
+    return in_zone(local, zone) if read_zone is None else local.replace(tzinfo=read_zone.info).astimezone(UTC)
+
+
+def in_zone(local: datetime, zone: Zone) -> datetime:
+    """What the clock of a zone shows, in UTC. An hour that clocks leave out counts as the next."""
+    if zone.info is UTC:
         return local.replace(tzinfo=UTC)
-    placed = local.replace(tzinfo=used.info)
-    if not used.is_fixed and read_zone is None:
-        placed = _later_of_two(placed)
-    return placed.astimezone(UTC)
+    placed = local.replace(tzinfo=zone.info)
+    return (placed if zone.is_fixed else _later_of_two(placed)).astimezone(UTC)
 
 
 def _later_of_two(placed: datetime) -> datetime:

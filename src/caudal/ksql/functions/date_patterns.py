@@ -5,20 +5,17 @@ A n N, z, Z, X x, O, VV. A run of a letter gives width or style; text in quotes,
 itself; what is in [brackets] is optional. Words are English; weeks begin on Sunday (as in the United States).
 Not here: B, F, g, p, v.
 
-A pattern is compiled once (`compiled` keeps them). Patterns whose numbers have fixed widths, which are most, are read
-with one regular expression; whatever that does not match is read again element by element, which also says where it
-fails.
+A pattern is compiled once (`compiled` keeps them). `date_pattern_shortcut.py` has a quicker way for the usual ones.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
-from caudal.ksql.functions.date_fields import date_of, time_of, timestamp_of
+from caudal.ksql.functions.date_fields import date_of, in_zone, time_of, timestamp_of
 from caudal.ksql.functions.date_pattern_elements import (
     Element,
     Fraction,
@@ -34,6 +31,7 @@ from caudal.ksql.functions.date_pattern_elements import (
     ZoneId,
     ZoneName,
 )
+from caudal.ksql.functions.date_pattern_shortcut import fixed_widths
 from caudal.ksql.functions.time_zones import UTC_ZONE, Zone
 
 _MONTHS = [
@@ -75,14 +73,6 @@ _OFFSETS = {  # X to XXXXX
     4: {"seconds": "some"},
     5: {"colon": ":", "seconds": "some"},
 }
-_FAST = re.compile("(yyyy|uuuu)|(MM|dd|HH|mm|ss)|(S{1,9})|('[^']+'|[^A-Za-z'\\[\\]{}#])")
-_FAST_FIELDS = {
-    "MM": "MonthOfYear",
-    "dd": "DayOfMonth",
-    "HH": "HourOfDay",
-    "mm": "MinuteOfHour",
-    "ss": "SecondOfMinute",
-}
 
 
 @lru_cache(maxsize=1000)
@@ -101,10 +91,12 @@ class Pattern:
         self.ignores_case = ignores_case
         self.elements = _elements(pattern)
         self._by_kind: dict[str, list[Element]] = {}
-        self._fast = _fixed_widths(pattern)
+        self._fast = fixed_widths(pattern)
 
     def format_timestamp(self, moment: datetime, zone: Zone = UTC_ZONE) -> str:
         local = moment if zone.info is moment.tzinfo else moment.astimezone(zone.info)
+        if self._fast is not None and not self._fast.has_offset:
+            return self._fast.write(local)
         return "".join([one.write(local, zone) for one in self._writers("date time zone")])
 
     def format_date(self, moment: date) -> str:
@@ -115,6 +107,10 @@ class Pattern:
 
     def timestamp(self, text: str, zone: Zone = UTC_ZONE) -> datetime:
         """In UTC; `zone` holds where the text has none."""
+        if self._fast is not None:
+            found = self._fast.read(text)
+            if found is not None:
+                return found if found.tzinfo is UTC else in_zone(found, zone)
         fields, read_zone = self.read(text)
         return timestamp_of(fields, read_zone, zone)
 
@@ -126,14 +122,6 @@ class Pattern:
 
     def read(self, text: str) -> tuple[dict[str, int], Zone | None]:
         """The fields by java.time's names, and the zone or offset."""
-        if self._fast is not None:
-            expression, names = self._fast
-            found = expression.fullmatch(text)
-            if found is not None:
-                return {
-                    name: int(digits.ljust(9, "0") if name == "NanoOfSecond" else digits)
-                    for name, digits in zip(names, found.groups(), strict=True)
-                }, None
         reading = Reading(text, self.ignores_case)
         at = 0
         for one in self.elements:
@@ -166,31 +154,6 @@ def _writers(elements: list[Element], has: list[str]) -> list[Element]:
         else:
             made.append(one)
     return made
-
-
-def _fixed_widths(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]] | None:
-    """An expression for texts where the year has four digits; None where the pattern has anything else, a field twice,
-    or digits that stand for themselves (which could belong to a number)."""
-    expression, names, at = "", [], 0
-    while at < len(pattern):
-        found = _FAST.match(pattern, at)
-        if found is None:
-            return None
-        at = found.end()
-        year, number, fraction, literal = found.groups()
-        if literal:
-            text = literal.strip("'") or literal
-            if any(sign.isdigit() or (sign.isalpha() and literal[0] != "'") for sign in text):
-                return None
-            expression += re.escape(text)
-            continue
-        width = 4 if year else len(number or fraction)
-        names.append(("YearOfEra" if year == "yyyy" else "Year") if year else _FAST_FIELDS.get(number, "NanoOfSecond"))
-        expression += f"([0-9]{{{width}}})"
-        follows = pattern[at : at + 1]
-        if follows and found[0][0] == follows:  # more of the letter than the fast way knows
-            return None
-    return (re.compile(expression), tuple(names)) if len(set(names)) == len(names) else None
 
 
 def _elements(pattern: str) -> list[Element]:

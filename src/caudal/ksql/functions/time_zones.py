@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
-_OFFSET = re.compile(r"([+-])(\d{1,2})(?::?([0-5]\d)(?::?([0-5]\d))?)?")
+_OFFSET = re.compile("([+-])(?:([0-9])|([0-9]{2})(?:([0-5][0-9])([0-5][0-9])?|:([0-5][0-9])(?::([0-5][0-9]))?)?)")
 _LONGEST = 18 * 3600  # seconds: Java takes no offset beyond
 
 # Abbreviation: what it is short for. Where several zones share one, the first part of the zone's id decides.
@@ -222,8 +222,8 @@ def _seconds(text: str) -> int | None:
     found = _OFFSET.fullmatch(text)
     if found is None:
         return None
-    sign, hours, minutes, seconds = found.groups()
-    size = int(hours) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
+    sign, hour, hours, *rest = found.groups()
+    size = int(hour or hours) * 3600 + int(rest[0] or rest[2] or 0) * 60 + int(rest[1] or rest[3] or 0)
     if size > _LONGEST:
         raise ValueError(f"Zone offset not in valid range: -18:00 to +18:00, but was {text}.")
     return -size if sign == "-" else size

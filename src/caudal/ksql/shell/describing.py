@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from caudal.ksql.shell.drawing import Entity, Part, draws, table, text, type_text
+from caudal.ksql.syntax.names import written_name
 
 _ROLES = {"KEY": "key", "HEADER": "header"}
 
@@ -34,7 +35,7 @@ def source(one: Entity) -> Iterator[Part]:
     if one.get("extended"):
         yield from _source_more(one)
     else:
-        yield f"For runtime statistics and query details run: DESCRIBE {text(one.get('name'))} EXTENDED;"
+        yield f"For runtime statistics and query details run: DESCRIBE {written_name(text(one.get('name')))} EXTENDED;"
 
 
 def _source_facts(one: Entity) -> Iterator[Part]:
@@ -118,7 +119,7 @@ def _query(entity: Entity) -> Iterator[Part]:
     yield from query(entity.get("queryDescription") or entity)
 
 
-@draws("query_descriptions")
+@draws("query_descriptions", "queryDescriptions")
 def _described_queries(entity: Entity) -> Iterator[Part]:
     found = entity.get("queryDescriptions") or []
     if not found:
@@ -143,12 +144,13 @@ def query(one: Entity) -> Iterator[Part]:
     yield from _facts(facts)
     yield ""
     yield from _fields(one.get("fields"), is_table=False)
-    for title, key in (("Execution plan", "executionPlan"), ("Processing topology", "topology")):
-        if one.get(key):
+    plan, topology = text(one.get("executionPlan")).rstrip(), text(one.get("topology")).rstrip()
+    for title, shown in (("Execution plan", plan), ("Processing topology", topology if topology not in plan else "")):
+        if shown:
             yield ""
             yield title
             yield "-" * len(title)
-            yield text(one.get(key)).rstrip()
+            yield shown
     overridden = one.get("overriddenProperties") or {}
     if overridden:
         yield ""

@@ -188,8 +188,9 @@ def _sorted(found: Any, key: str = "name") -> list[Entity]:
 
 @draws("queries")
 def _queries(entity: Entity) -> Iterator[Part]:
+    queries = _sorted(entity.get("queries"), "id")
     yield from listed(
-        ["Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic", "Query String"],
+        ["Query ID", "Query Type", "Status", "Sink Name", "Sink Kafka Topic"],
         (
             [
                 one.get("id"),
@@ -197,12 +198,15 @@ def _queries(entity: Entity) -> Iterator[Part]:
                 one.get("statusCount") or one.get("state"),
                 one.get("sinks"),
                 one.get("sinkKafkaTopics"),
-                " ".join(text(one.get("queryString")).split()),
             ]
-            for one in _sorted(entity.get("queries"), "id")
+            for one in queries
         ),
         "There are no queries.",
     )
+    # Below, and not in a column: a query is longer than a terminal is wide.
+    for one in queries:
+        yield ""
+        yield f"{text(one.get('id'))}: {' '.join(text(one.get('queryString')).split())}"
 
 
 @draws("kafka_topics")

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+PIPE_WIDTH = 1000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -27,7 +29,9 @@ def clean(text: str) -> str:
 
 class Screen:
     def __init__(self, console: Console | None = None, errors: Console | None = None) -> None:
-        self.console = console or Console(highlight=False, markup=False, emoji=False)
+        # Into a pipe or file, tables are as wide as what is in them.
+        width = None if sys.stdout.isatty() else PIPE_WIDTH
+        self.console = console or Console(highlight=False, markup=False, emoji=False, width=width)
         self.errors = errors or Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._spool_file: TextIO | None = None
         self._spool: Console | None = None
@@ -43,9 +47,12 @@ class Screen:
     # -- showing -------------------------------------------------------------------------------------------------------
 
     def show(self, what: RenderableType) -> None:
-        """A table or the like."""
+        """A table or the like, without the blanks that fill up its lines."""
         for console in self._consoles():
-            console.print(what)
+            with console.capture() as drawn:
+                console.print(what)
+            console.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+            console.file.flush()
 
     def line(self, text: str = "", style: str = "") -> None:
         """Text as it is, however long its lines."""

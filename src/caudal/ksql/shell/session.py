@@ -109,8 +109,7 @@ class Session:
                 self.screen.line("Query terminated")
                 raise
         if not self.as_json:
-            is_push = re.search(r"\bEMIT\s+(CHANGES|FINAL)\b", text, re.IGNORECASE) is not None
-            self.screen.line("Limit Reached\nQuery terminated" if is_push else _counted(count))
+            self.screen.line(_end(text, count))
 
     def _show_rows(self, answer: Rows) -> int:
         count = 0
@@ -199,8 +198,12 @@ def first_word(statement: str) -> str:
     return found.group(1).upper() if found else ""
 
 
-def _counted(rows: int) -> str:
-    return "Query Completed: 1 row" if rows == 1 else f"Query Completed: {rows} rows"
+def _end(query: str, rows: int) -> str:
+    """What is said when no more rows come."""
+    if not re.search(r"\bEMIT\s+(CHANGES|FINAL)\b", query, re.IGNORECASE):
+        return "Query Completed: 1 row" if rows == 1 else f"Query Completed: {rows} rows"
+    limit = re.search(r"\bLIMIT\s+([0-9]+)\s*$", query, re.IGNORECASE)
+    return "Limit Reached\nQuery terminated" if limit and rows >= int(limit.group(1)) else "Query terminated"
 
 
 def _reason(error: Exception) -> str:

@@ -44,6 +44,7 @@ class InProcess(Engine):
         self.queries: Any = _Queries(self.settings, self.records)
         self.log: Any = _Log(self.queries.follow)
         self.inserts = _Inserts(self.settings, self.queries.publish)
+        self.views: Any = _NoViews()
         self._registry = None
         self._session = Request(self)
 
@@ -60,12 +61,6 @@ class InProcess(Engine):
 
     def set(self, name: str, value: Any) -> None:
         self._session.session[name] = value
-
-    @property
-    def schemas(self) -> Any:
-        from caudal.ksql.formats.schemas import RegistrySchemas
-
-        return RegistrySchemas(self.registry_client())
 
     def close(self) -> None:
         self.queries.close()
@@ -194,6 +189,11 @@ class _Queries:
         for running in self._running.values():
             running.driver.close()
         self._running.clear()
+
+
+class _NoViews:
+    def touch(self, topic: str) -> None:
+        """Nobody looks."""
 
 
 class _Inserts(Inserts):

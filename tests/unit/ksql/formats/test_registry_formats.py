@@ -23,10 +23,10 @@ from caudal.ksql.formats.schemas import RegistrySchemas, register_sink, sink_sch
 from caudal.ksql.formats.serdes import key_serde, value_serde
 from caudal.ksql.schema import Column, Place
 from caudal.ksql.sources import Format
-from caudal.registry.client import RegistryClient
+from caudal.registry.client import RegistryClient, RegistryUnreachable
 from caudal.registry.mock import forget_registry
 from caudal.serde import Avro, Protobuf
-from caudal.serde.serde import Serde, SerdeError, bound, with_registry
+from caudal.serde.serde import SchemasUnavailable, Serde, SerdeError, bound, with_registry
 
 REGISTRY = "mock://registry-formats"
 
@@ -377,3 +377,65 @@ def test_formats_without_registry_register_nothing() -> None:
 def test_a_registry_that_is_away_is_said() -> None:
     with pytest.raises(KsqlError, match=r"^Could not fetch the schema of 't-value': there is no registry at "):
         RegistrySchemas("http://localhost:1").latest("t-value")
+
+
+@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
+def test_a_record_is_not_to_blame_for_a_registry_that_is_away(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    serde = bound(
+        with_registry(value_serde(Format(format), [Column("A", types.INTEGER)]), "http://localhost:1"), "t", False
+    )
+
+    def unreachable(*_: Any, **__: Any) -> Any:
+        raise RegistryUnreachable("http://localhost:1", "the connection is refused")
+
+    monkeypatch.setattr(RegistryClient, "request", unreachable)
+    with pytest.raises(SchemasUnavailable):
+        serde.serialize((1,))
+    if format != "JSON_SR":  # which does not ask
+        with pytest.raises(SchemasUnavailable):
+            serde.deserialize(b"\x00\x00\x00\x00\x07\x02")
+
+
+DECIMALS: list[tuple[Any, str]] = [
+    ({"value": b"\x01", "precision": 1, "scale": -5}, "Numeric field overflow"),
+    ({"value": b"\x01", "precision": 1, "scale": 5}, "without rounding"),
+    ({"value": b"\x01", "precision": 1, "scale": 2**31 - 1}, "is not a DECIMAL"),
+    ({"value": b"\x7f" * 2000, "precision": 1, "scale": 0}, "Numeric field overflow"),
+]
+
+
+@pytest.mark.parametrize(("value", "cause"), DECIMALS, ids=lambda value: str(value)[:40])
+def test_decimals_of_other_writers_that_do_not_fit(value: Any, cause: str) -> None:
+    text = 'syntax = "proto3"; import "confluent/type/decimal.proto"; message M { confluent.type.Decimal p = 1; }'
+    data = Protobuf(text, registry=REGISTRY, subject="any").serialize({"p": value})
+    serde = ready(value_serde(Format("PROTOBUF"), [Column("P", types.decimal(6, 2))]))
+    with pytest.raises(SerdeError, match=cause):
+        serde.deserialize(data)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_double_that_is_no_decimal(value: float) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "p", "type": "double"}]}
+    data = Avro(schema, registry=REGISTRY, subject="any").serialize({"p": value})
+    serde = ready(value_serde(Format("AVRO"), [Column("P", types.decimal(6, 2))]))
+    with pytest.raises(SerdeError, match=r"sourceType: float, requiredType: DECIMAL\(6, 2\), path: \$\.P"):
+        serde.deserialize(data)
+
+
+def test_a_sink_with_a_schema_by_id_has_its_columns(registry: RegistryClient) -> None:
+    fields = [{"name": "a", "type": "int"}, {"name": "b", "type": ["null", "string"], "default": None}]
+    id = registry.register("given", json.dumps({"type": "record", "name": "G", "fields": fields})).id
+    single = registry.register("single", '"long"').id
+    schemas, by_id = RegistrySchemas(registry), Format("AVRO", (("schema_id", id),))
+    assert register_sink(schemas, "out", Format("KAFKA"), [], by_id, [Column("a", types.INTEGER)]) == {}
+    key = Format("AVRO", (("schema_id", single),))
+    assert register_sink(schemas, "out", key, [Column("K", types.BIGINT, Place.KEY)], Format("JSON"), []) == {}
+    for columns in ([Column("A", types.INTEGER)], [Column("a", types.BIGINT)], [Column("c", types.INTEGER)]):
+        with pytest.raises(
+            KsqlError, match=r"^The following value columns are changed, missing or reordered: \[.*\]\. "
+        ):
+            register_sink(schemas, "out", Format("KAFKA"), [], by_id, columns)
+    with pytest.raises(
+        KsqlError, match=r"^The following key columns .* Schema from schema registry is \[ROWKEY BIGINT\]"
+    ):
+        register_sink(schemas, "out", key, [Column("K", types.STRING, Place.KEY)], Format("JSON"), [])

@@ -107,9 +107,11 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
             "queries": [{**RUNNING, "queryType": "PERSISTENT", "sinks": ["T"], "sinkKafkaTopics": ["T"]}],
         },
         [
-            "Query ID | Query Type | Status     | Sink Name | Sink Kafka Topic | Query String",
-            "---------+------------+------------+-----------+------------------+----------------------------",
-            "CTAS_T_1 | PERSISTENT | RUNNING: 1 | T         | T                | CREATE TABLE T AS SELECT 1;",
+            "Query ID | Query Type | Status     | Sink Name | Sink Kafka Topic",
+            "---------+------------+------------+-----------+-----------------",
+            "CTAS_T_1 | PERSISTENT | RUNNING: 1 | T         | T",
+            "",
+            "CTAS_T_1: CREATE TABLE T AS SELECT 1;",
         ],
     ),
     (
@@ -323,9 +325,14 @@ def test_an_entity_as_people_see_it(entity: dict[str, Any], expected: list[str],
     assert screen.lines == expected
 
 
+def test_a_topology_that_is_part_of_the_plan_is_shown_once(screen: Seen) -> None:
+    draw({"@type": "queryDescription", "queryDescription": {"executionPlan": "P\nT 1\n", "topology": "T 1\n"}}, screen)
+    assert screen.text.count("T 1") == 1
+
+
 def test_every_kind_has_a_case() -> None:
     drawn = {case[0]["@type"] for case in CASES}
-    assert set(DRAWERS) - drawn <= {"expression_evaluation"}
+    assert set(DRAWERS) - drawn <= {"expression_evaluation", "queryDescriptions"}
 
 
 @pytest.mark.parametrize("kind", sorted({case[0]["@type"] for case in CASES}))
