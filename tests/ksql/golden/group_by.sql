@@ -161,7 +161,7 @@ ASSERT VALUES o (initial, c) VALUES ('a', 2);
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE o AS SELECT a + 1 AS b, COUNT(*) AS c FROM s GROUP BY b;
 --@expected.error: KsqlError
---@expected.message: 'B'
+--@expected.message: Column 'B' cannot be resolved
 
 --@test: an aggregate is not one to group by
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');

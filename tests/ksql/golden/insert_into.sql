@@ -49,13 +49,13 @@ INSERT INTO s (k, amuont) VALUES ('x', 1);
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
 INSERT INTO s VALUES ('x', 'one');
 --@expected.error: KsqlError
---@expected.message: A
+--@expected.message: Invalid input syntax for type INTEGER: 'one'
 
 --@test: a number that does not fit
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
 INSERT INTO s VALUES ('x', 3000000000);
 --@expected.error: KsqlError
---@expected.message: INTEGER
+--@expected.message: Expected type INTEGER, but got BIGINT
 
 --@test: into pseudo columns
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');

@@ -26,7 +26,7 @@ CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE
 CREATE STREAM r (k STRING KEY, b STRING) WITH (KAFKA_TOPIC='r', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE STREAM o AS SELECT k, a FROM s UNION ALL SELECT k, b FROM r;
 --@expected.error: KsqlError
---@expected.message: UNION
+--@expected.message: Both sides of a UNION must have the same columns
 
 --@test: a subquery
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');

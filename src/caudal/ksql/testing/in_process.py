@@ -60,6 +60,13 @@ class InProcess(Engine):
         except (StreamsError, PlanError) as error:
             raise KsqlError(str(error)) from error
 
+    def publish(self, topic: str, message: Message) -> None:
+        """One record as it is, as any other program would write it."""
+        try:
+            self.queries.publish(topic, message)
+        except StreamsError as error:
+            raise KsqlError(str(error)) from error
+
     def set(self, name: str, value: Any) -> None:
         self._session.session[name] = value
 

@@ -86,7 +86,7 @@ def _write(engine: InProcess, records: deque[Record], before: int | None) -> Non
     """Writes the case's own records that stand above the line; None: all that are left."""
     while records and (before is None or records[0].line < before):
         one = records.popleft()
-        engine.queries.publish(one.topic, Message(one.key, one.value, one.timestamp, one.headers))
+        engine.publish(one.topic, Message(one.key, one.value, one.timestamp, one.headers))
 
 
 def _assertion(text: str) -> Any:
