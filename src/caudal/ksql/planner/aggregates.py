@@ -15,6 +15,7 @@ from caudal.ksql.expressions.aggregation import Aggregation
 from caudal.ksql.expressions.compiled import compile_row
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.expressions.trees import aggregate_calls, names, position, rewritten
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.formats.serdes import row_serde
 from caudal.ksql.planner import validation
@@ -23,7 +24,6 @@ from caudal.ksql.planner.flow import Flow, KeyColumn, described
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.planner.projection import Keys, filtered, projected
 from caudal.ksql.planner.row_functions import Rekey, ResultsOnly
-from caudal.ksql.planner.trees import aggregate_calls, names, position, rewritten
 from caudal.ksql.planner.windows import PlannedWindow, planned
 from caudal.ksql.schema import WINDOW_COLUMNS, WINDOWSTART
 from caudal.ksql.syntax.format import format_expression

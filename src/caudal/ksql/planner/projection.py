@@ -15,6 +15,7 @@ from caudal.ksql.errors import KsqlError, Position
 from caudal.ksql.expressions.compiled import Compiled, compile_predicate, compile_row
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.expressions.trees import position, rewritten
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.formats.serdes import row_serde
 from caudal.ksql.functions import resolution
@@ -34,7 +35,6 @@ from caudal.ksql.planner.row_functions import (
     WithKey,
     WithoutKey,
 )
-from caudal.ksql.planner.trees import position, rewritten
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.tree import Call, Dereference, Expression, Name, Null
 from caudal.ksql.types import SqlType

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from caudal.ksql.errors import KsqlError, NotSupported, Position
+from caudal.ksql.expressions.trees import aggregate_calls, children, names, position, table_function_calls, walk
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.planner.analysis import Item
 from caudal.ksql.planner.flow import Flow
-from caudal.ksql.planner.trees import aggregate_calls, children, names, position, table_function_calls, walk
 from caudal.ksql.schema import WINDOW_COLUMNS, Column, Schema
 from caudal.ksql.sources import Source, SourceKind
 from caudal.ksql.syntax.format import format_expression
