@@ -64,7 +64,10 @@ def filtered(flow: Flow, condition: Expression, clause: str, name: str) -> Flow:
     compiled = compile_predicate(condition, flow.scope, clause)
     function = Function(of_row(compiled, Where(compiled, flow.no_key)), sql=compiled.sql)
     logical = LogicalStep("FILTER", flow.logical.schema, format_expression(condition), (flow.logical,), name)
-    return dataclasses.replace(flow, node=flow.node.filter(function), logical=logical, has_tombstones=flow.is_table)
+    node = flow.node.filter(function)
+    if isinstance(node, KTable):
+        node._state.enable_old(True)  # what was never shown is not taken back
+    return dataclasses.replace(flow, node=node, logical=logical, has_tombstones=flow.is_table)
 
 
 def of_row(compiled: Compiled, guarded: Callable[..., Any]) -> Callable[..., Any]:
