@@ -24,6 +24,14 @@ class Function:
     original: Callable[..., Any] | None = None
     column: Any = field(default=None, compare=False)
 
+    @property
+    def direct(self) -> Callable[..., Any]:
+        """What to call for every record: `call`, or the plain function inside of it where it has one. Callables that
+        are pickled as data (SQL's compiled expressions) have it as `direct_call`: an object between costs some 60 ns.
+        """
+        found: Callable[..., Any] = getattr(self.call, "direct_call", self.call)
+        return found
+
     def __str__(self) -> str:
         if self.sql is not None:
             return self.sql

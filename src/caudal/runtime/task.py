@@ -43,7 +43,7 @@ class _Source:
         self.name = node.name
         self.read_key = node.key.deserialize
         self.read_value = node.value.deserialize
-        self.extract = node.timestamp.call if node.timestamp is not None else None
+        self.extract = node.timestamp.direct if node.timestamp is not None else None
         self.forward = forward
 
 

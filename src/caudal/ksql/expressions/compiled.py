@@ -64,7 +64,7 @@ class Compiled:
 
     # A slot, so that calling an instance calls the generated function without a Python function between.
     __slots__ = (
-        "__call__", "_one_by_one", "bindings", "function", "is_windowed", "items", "kind", "nodes", "source", "what",
+        "__call__", "_one_by_one", "bindings", "direct_call", "is_windowed", "items", "kind", "nodes", "source", "what",
     )  # fmt: skip
     if TYPE_CHECKING:
 
@@ -91,9 +91,9 @@ class Compiled:
             made = writer.text(self.nodes[0])
         body = [*reads, *writer.spilled(), f"return {made}"]
         lines = ["try:", *(f"    {line}" for line in body), "except Exception:", "    return failed(key, value)"]
-        # The generated function itself: who calls it for every record may take it out and save some 60 ns each.
-        self.function, self.source = define(kind, "key, value", lines, writer.globals)
-        object.__setattr__(self, "__call__", self.function)
+        # The generated function itself: what runs a plan takes it out (`Function.direct`).
+        self.direct_call, self.source = define(kind, "key, value", lines, writer.globals)
+        object.__setattr__(self, "__call__", self.direct_call)
 
     @property
     def type(self) -> SqlType | None:
@@ -183,7 +183,7 @@ class Compiled:
 class Part:
     """One of several functions of something that is data: called as fast as the function, pickled as `owner.name`."""
 
-    __slots__ = ("__call__", "function", "name", "owner")
+    __slots__ = ("__call__", "direct_call", "name", "owner")
     if TYPE_CHECKING:
 
         def __call__(self, *arguments: Any) -> Any: ...
@@ -191,7 +191,7 @@ class Part:
     def __init__(self, owner: Any, name: str, call: Callable[..., Any]) -> None:
         self.owner = owner
         self.name = name
-        self.function = call
+        self.direct_call = call
         object.__setattr__(self, "__call__", call)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from caudal.ksql.planner.joins import joined
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.planner.planned import PlannedQuery, Sink
 from caudal.ksql.planner.projection import Keys, exploded, filtered, partitioned, projected
-from caudal.ksql.planner.reading import read
+from caudal.ksql.planner.reading import narrowed, read
 from caudal.ksql.schema import PSEUDO_COLUMNS, Place
 from caudal.ksql.sources import Source, SourceKind
 from caudal.ksql.syntax.statements import Query, Relation
@@ -184,6 +184,8 @@ class _Query:
         if relation.query is not None:
             return self.subquery(relation)
         source = self.catalog.source(relation.name, _place(relation))
+        if not query.joins and self.planning.reads[source.topic] == 1 and not has_star(query, relation.alias):
+            source = narrowed(source, frozenset(name.name for name in used_names(query)))
         flow = read(
             self.planning,
             source,

@@ -351,11 +351,13 @@ def _mapped(
 ) -> Any:
     """The node behind which the value is just these columns; a table's changes as a stream where it is the last."""
     width = len(flow.value_types) if shown is None else shown[1]
-    same = len(wanted) == width and all(
-        _is_value(flow.scope, expression, type, index) for index, (expression, type) in enumerate(wanted)
+    same = (
+        not flow.explode
+        and len(wanted) == width
+        and all(_is_value(flow.scope, expression, type, index) for index, (expression, type) in enumerate(wanted))
     )
     serde = row_serde(types)
-    if same and shown is None and not flow.explode:
+    if same and shown is None:
         return flow.changes if is_last else flow.node
     compiled = None if same else compile_row([(one, type) for one, type in wanted], flow.scope, "SELECT")
     if is_last and isinstance(flow.node, KTable):

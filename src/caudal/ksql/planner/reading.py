@@ -3,6 +3,8 @@ query names and no others (each costs time for every record)."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from caudal.ksql.errors import KsqlError, Position
 from caudal.ksql.expressions.scope import Binding
 from caudal.ksql.expressions.scope import Where as Place
@@ -10,7 +12,7 @@ from caudal.ksql.formats.serdes import key_serde, row_serde, value_serde
 from caudal.ksql.formats.timestamps import timestamp_extractor
 from caudal.ksql.planner.flow import Flow, KeyBytes, KeyColumn, Planning, described
 from caudal.ksql.planner.logical import LogicalStep
-from caudal.ksql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, WINDOWSTART
+from caudal.ksql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, WINDOWSTART, Schema
 from caudal.ksql.schema import Place as ColumnPlace
 from caudal.ksql.sources import Source
 from caudal.ksql.syntax.tree import Name
@@ -20,6 +22,22 @@ from caudal.plan.functions import Function
 from caudal.plan.topology import StoreKind, StoreSpec
 from caudal.serde import Bytes
 from caudal.streams.stream import KStream
+
+
+def narrowed(source: Source, used: frozenset[str]) -> Source:
+    """A stream with only those value columns that a query names: the others are not even looked at.
+
+    Of JSON's objects only, where fields are found by name. Not of tables, whose rows are kept as they are: a query that
+    replaces another may use other columns. Where a name is unknown, all columns stay, to be suggested.
+    """
+    schema = source.schema
+    bounds = {} if source.window is None else WINDOW_COLUMNS
+    is_object = source.value_format.name == "JSON" and len(schema.written) > 1
+    if source.is_table or not is_object or not used <= {*schema.names(), *PSEUDO_COLUMNS, *bounds}:
+        return source
+    wanted = used | {source.timestamp_column}
+    columns = [one for one in schema if one.place is ColumnPlace.KEY or one.name in wanted]
+    return dataclasses.replace(source, schema=Schema(tuple(columns)))
 
 
 def read(

@@ -14,6 +14,7 @@ from typing import Any
 from caudal.ksql.functions import resolution
 from caudal.ksql.processing_log import report
 from caudal.ksql.types import SqlType
+from caudal.plan.functions import Function
 from caudal.runtime.batch.partitioner import partition_of
 from caudal.runtime.record import Windowed
 from caudal.serde import Serde
@@ -29,6 +30,11 @@ def null_key(width: int, is_windowed: bool) -> Any:
     return Windowed(nulls, None, None) if is_windowed else nulls  # type: ignore[arg-type]
 
 
+def _direct(call: Callable[..., Any]) -> Callable[..., Any]:
+    """As `Function.direct`: the function inside of a compiled expression."""
+    return Function(call).direct
+
+
 @dataclass(frozen=True)
 class Select:
     """The columns of a SELECT; a tombstone stays one."""
@@ -37,9 +43,16 @@ class Select:
     no_key: Any
 
     def __call__(self, key: Any, value: Row | None) -> Any:
-        if value is None:
-            return None
-        return self.columns(self.no_key if key is None else key, value)
+        return self.direct_call(key, value)
+
+    @property
+    def direct_call(self) -> Callable[..., Any]:
+        columns, no_key = _direct(self.columns), self.no_key
+
+        def select(key: Any, value: Row | None) -> Any:
+            return None if value is None else columns(no_key if key is None else key, value)
+
+        return select
 
 
 @dataclass(frozen=True)
@@ -50,9 +63,16 @@ class Where:
     no_key: Any
 
     def __call__(self, key: Any, value: Row | None) -> bool:
-        if value is None:
-            return False
-        return bool(self.condition(self.no_key if key is None else key, value))
+        return bool(self.direct_call(key, value))
+
+    @property
+    def direct_call(self) -> Callable[..., Any]:
+        condition, no_key = _direct(self.condition), self.no_key
+
+        def holds(key: Any, value: Row | None) -> Any:
+            return value is not None and condition(no_key if key is None else key, value)
+
+        return holds
 
 
 @dataclass(frozen=True)
@@ -67,16 +87,27 @@ class Rekey:
     keeps_window: bool = False
 
     def __call__(self, key: Any, value: Row | None) -> tuple[Any, Any]:
-        if value is None:
-            return None, None
-        if key is None:
-            key = self.no_key
-        made = self.key(key, value)
-        if None in made and (self.drop_nulls or not any(part is not None for part in made)):
-            made = None
-        elif self.keeps_window:
-            made = Windowed(made, key.start, key.end)
-        return made, (value if self.columns is None else self.columns(key, value))
+        made: tuple[Any, Any] = self.direct_call(key, value)
+        return made
+
+    @property
+    def direct_call(self) -> Callable[..., Any]:
+        key_of, columns = _direct(self.key), None if self.columns is None else _direct(self.columns)
+        no_key, drop_nulls, keeps_window = self.no_key, self.drop_nulls, self.keeps_window
+
+        def rekey(key: Any, value: Row | None) -> tuple[Any, Any]:
+            if value is None:
+                return None, None
+            if key is None:
+                key = no_key
+            made = key_of(key, value)
+            if None in made and (drop_nulls or not any(part is not None for part in made)):
+                made = None
+            elif keeps_window:
+                made = Windowed(made, key.start, key.end)
+            return made, (value if columns is None else columns(key, value))
+
+        return rekey
 
 
 @dataclass(frozen=True)

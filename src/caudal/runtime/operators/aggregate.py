@@ -19,7 +19,7 @@ class Aggregate(Operator):
     def prepare(self, step: steps.Aggregate) -> None:
         store = self.task.store(step.store)
         self.get, self.put = store.get, store.put
-        self.initializer, self.aggregator = step.initializer.call, step.aggregator.call
+        self.initializer, self.aggregator = step.initializer.direct, step.aggregator.direct
 
     def process(self, record: Record) -> None:
         key, value, timestamp = record.key, record.value, record.timestamp
@@ -50,7 +50,7 @@ class Reduce(Operator):
     def prepare(self, step: steps.Reduce) -> None:
         store = self.task.store(step.store)
         self.get, self.put = store.get, store.put
-        self.reducer = step.reducer.call
+        self.reducer = step.reducer.direct
 
     def process(self, record: Record) -> None:
         key, new, timestamp = record.key, record.value, record.timestamp

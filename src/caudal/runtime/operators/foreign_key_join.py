@@ -49,7 +49,7 @@ class CombinedKey(NamedTuple):
 @runs(steps.ForeignKeySend)
 class ForeignKeySend(Operator):
     def prepare(self, step: steps.ForeignKeySend) -> None:
-        self.extractor = step.extractor.call
+        self.extractor = step.extractor.direct
         self.serialize_key, self.serialize = step.foreign_key.serialize, step.value.serialize
         if step.left:
             self.process = self.process_left  # type: ignore[method-assign]
@@ -182,7 +182,7 @@ class ForeignKeyResolve(Operator):
     lookup: Values
 
     def prepare(self, step: steps.ForeignKeyResolve) -> None:
-        self.table, self.left, self.joiner = step.left_store, step.left, step.joiner.call
+        self.table, self.left, self.joiner = step.left_store, step.left, step.joiner.direct
         self.serialize = step.value.serialize
 
     def open(self) -> None:

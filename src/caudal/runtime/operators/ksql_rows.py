@@ -81,9 +81,9 @@ def _as_it_is(key: Any, row: Any) -> Any:
 @runs(steps.TableToRows)
 class TableToRows(Operator):
     def prepare(self, step: steps.TableToRows) -> None:
-        self.columns = _as_it_is if step.columns is None else step.columns.call
+        self.columns = _as_it_is if step.columns is None else step.columns.direct
         if step.results is not None:
-            self.results = step.results.call
+            self.results = step.results.direct
             self.process = self.process_state if step.columns is not None else self.process_results  # type: ignore[method-assign]
 
     def process(self, record: Record) -> None:
@@ -152,7 +152,7 @@ class ExpireRows(Operator):
 @runs(steps.SetTimestamp)
 class SetTimestamp(Operator):
     def prepare(self, step: steps.SetTimestamp) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         timestamp = self.function(record.key, record.value, record.timestamp)

@@ -18,7 +18,7 @@ from caudal.runtime.record import Record
 @runs(steps.Process)
 class Process(Operator):
     def prepare(self, step: steps.Process) -> None:
-        self.supplier = step.supplier.call
+        self.supplier = step.supplier.direct
         self.values_only = step.values_only
         self.key: Any = None
         self.processor: Any = None

@@ -21,8 +21,8 @@ class SessionAggregate(Operator):
     def prepare(self, step: steps.SessionAggregate) -> None:
         self.store = self.task.store(step.store)
         self.gap, self.grace = step.windows.gap, step.windows.grace
-        self.initializer = step.initializer.call if step.initializer is not None else None
-        self.aggregator, self.merger = step.aggregator.call, step.merger.call
+        self.initializer = step.initializer.direct if step.initializer is not None else None
+        self.aggregator, self.merger = step.aggregator.direct, step.merger.direct
         self.on_close = step.emit is steps.Emit.ON_CLOSE
         remembered = self.task.remembered
         self.observed = remembered.get(f"{self.name}.observed", NEVER)

@@ -29,10 +29,10 @@ class Sink(Operator):
         self.serialize_key = step.key.serialize
         self.serialize_value = step.value.serialize
         self.topic = topic if isinstance(topic, str) else ""
-        self.choose_topic = None if isinstance(topic, str) else topic.call
+        self.choose_topic = None if isinstance(topic, str) else topic.direct
         self.serdes, self.bound_to = (step.key, step.value), self.topic
         self.bindings: dict[str, tuple[Serde, Serde]] = {}
-        self.partitioner = step.partitioner.call if step.partitioner is not None else None
+        self.partitioner = step.partitioner.direct if step.partitioner is not None else None
         if self.choose_topic is not None or self.partitioner is not None:
             self.process = self.process_routed  # type: ignore[method-assign]
 

@@ -16,7 +16,7 @@ from caudal.runtime.record import Record
 @runs(steps.Filter)
 class Filter(Operator):
     def prepare(self, step: steps.Filter) -> None:
-        self.predicate = step.predicate.call
+        self.predicate = step.predicate.direct
         if step.negate:
             self.process = self.process_not  # type: ignore[method-assign]
 
@@ -32,7 +32,7 @@ class Filter(Operator):
 @runs(steps.Map)
 class Map(Operator):
     def prepare(self, step: steps.Map) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         pair = self.function(record.key, record.value)
@@ -45,7 +45,7 @@ class Map(Operator):
 @runs(steps.SelectKey)
 class SelectKey(Operator):
     def prepare(self, step: steps.SelectKey) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         value = record.value
@@ -55,7 +55,7 @@ class SelectKey(Operator):
 @runs(steps.MapValues)
 class MapValues(Operator):
     def prepare(self, step: steps.MapValues) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         key = record.key
@@ -65,7 +65,7 @@ class MapValues(Operator):
 @runs(steps.FlatMap)
 class FlatMap(Operator):
     def prepare(self, step: steps.FlatMap) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         pairs = self.function(record.key, record.value)
@@ -79,7 +79,7 @@ class FlatMap(Operator):
 @runs(steps.FlatMapValues)
 class FlatMapValues(Operator):
     def prepare(self, step: steps.FlatMapValues) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         key, timestamp, headers = record.key, record.timestamp, record.headers
@@ -93,7 +93,7 @@ class FlatMapValues(Operator):
 @runs(steps.Peek)
 class Peek(Operator):
     def prepare(self, step: steps.Peek) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         self.function(record.key, record.value)
@@ -122,7 +122,7 @@ class Branch(Operator):
         names = self.step.children
         # A branch that nobody uses has no node behind it: its records end there, they do not try the next one.
         targets = [children.get(name, nowhere) for name in names]
-        self.routes = list(zip([predicate.call for predicate in self.step.predicates], targets, strict=False))
+        self.routes = list(zip([predicate.direct for predicate in self.step.predicates], targets, strict=False))
         self.default = targets[len(self.routes)] if len(targets) > len(self.routes) else nowhere
 
     def process(self, record: Record) -> None:

@@ -50,7 +50,7 @@ class StreamStreamJoin(Operator):
         self.left_wait = (step.after if step.left_side else step.before) + step.grace
         self.right_wait = (step.before if step.left_side else step.after) + step.grace
         self.fetch = self.task.store(step.other_store).fetch_range
-        self.joiner = step.joiner.call
+        self.joiner = step.joiner.direct
         self.waiting = self.task.store(step.outer_store) if step.outer_store is not None else None
         if self.waiting is not None:
             key = f"join {step.outer_store}"

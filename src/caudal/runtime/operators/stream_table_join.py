@@ -22,7 +22,7 @@ class StreamTableJoin(Operator):
             raise StreamsError(
                 f"{self.name} joins with a grace period: that needs a versioned table, which there is not yet."
             )
-        self.table, self.left, self.joiner = step.store, step.left, step.joiner.call
+        self.table, self.left, self.joiner = step.store, step.left, step.joiner.direct
 
     def open(self) -> None:
         self.lookup = self.task.values(self.table)
@@ -44,8 +44,8 @@ class GlobalTableJoin(Operator):
     lookup: Values
 
     def prepare(self, step: steps.GlobalTableJoin) -> None:
-        self.table, self.left, self.joiner = step.store, step.left, step.joiner.call
-        self.key_selector = step.key_selector.call
+        self.table, self.left, self.joiner = step.store, step.left, step.joiner.direct
+        self.key_selector = step.key_selector.direct
 
     def open(self) -> None:
         self.lookup = self.task.values(self.table)

@@ -18,7 +18,7 @@ from caudal.runtime.stores.isolation import ATOMS
 @runs(steps.TableGroupBy)
 class TableGroupBy(Operator):
     def prepare(self, step: steps.TableGroupBy) -> None:
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         key = record.key
@@ -87,7 +87,11 @@ class _GroupedTable(Operator):
 class TableAggregate(_GroupedTable):
     def prepare(self, step: steps.TableAggregate) -> None:
         self.use_store(step.store)
-        self.initializer, self.adder, self.subtractor = step.initializer.call, step.adder.call, step.subtractor.call
+        self.initializer, self.adder, self.subtractor = (
+            step.initializer.direct,
+            step.adder.direct,
+            step.subtractor.direct,
+        )
 
     def subtract(self, key: Any, aggregate: Any, value: Any) -> Any:
         return self.subtractor(key, value, aggregate)
@@ -100,7 +104,7 @@ class TableAggregate(_GroupedTable):
 class TableReduce(_GroupedTable):
     def prepare(self, step: steps.TableReduce) -> None:
         self.use_store(step.store)
-        self.adder, self.subtractor = step.adder.call, step.subtractor.call
+        self.adder, self.subtractor = step.adder.direct, step.subtractor.direct
 
     def subtract(self, key: Any, aggregate: Any, value: Any) -> Any:
         return self.subtractor(aggregate, value)

@@ -22,7 +22,7 @@ class TableTableJoin(Operator):
 
     def prepare(self, step: steps.TableTableJoin) -> None:
         self.left_side, self.type = step.left_side, step.type
-        self.other_table, self.joiner = step.other_store, step.joiner.call
+        self.other_table, self.joiner = step.other_store, step.joiner.direct
         # Which side may be missing in a result: this one, the other one.
         self.needs_this = step.type is JoinType.INNER or (step.type is JoinType.LEFT and step.left_side)
         self.needs_other = step.type is JoinType.INNER or (step.type is JoinType.LEFT and not step.left_side)

@@ -76,7 +76,7 @@ class StreamToTable(TableSource):
 class TableFilter(TableOperator):
     def prepare(self, step: steps.TableFilter) -> None:
         self.use_store(step.store)
-        self.predicate = step.predicate.call
+        self.predicate = step.predicate.direct
         self.negate = step.negate
 
     def kept(self, key: Any, value: Any) -> Any:
@@ -105,7 +105,7 @@ class TableFilter(TableOperator):
 class TableMapValues(TableOperator):
     def prepare(self, step: steps.TableMapValues) -> None:
         self.use_store(step.store)
-        self.function = step.function.call
+        self.function = step.function.direct
 
     def process(self, record: Record) -> None:
         key = record.key
@@ -136,7 +136,7 @@ class TableTransformValues(TableOperator):
 
     def prepare(self, step: steps.TableTransformValues) -> None:
         self.use_store(step.store)
-        self.supplier = step.supplier.call
+        self.supplier = step.supplier.direct
         self.transformers: list[Any] = []
         self.transform: Callable[[Any, Any], Any] = lambda key, value: value
 
@@ -189,7 +189,7 @@ class TableTransformValues(TableOperator):
 @runs(steps.TableToStream)
 class TableToStream(Operator):
     def prepare(self, step: steps.TableToStream) -> None:
-        self.select_key = step.select_key.call if step.select_key is not None else None
+        self.select_key = step.select_key.direct if step.select_key is not None else None
         if self.select_key is not None:
             self.process = self.process_new_key  # type: ignore[method-assign]
 

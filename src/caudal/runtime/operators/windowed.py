@@ -28,8 +28,8 @@ class WindowedAggregate(Operator):
     def prepare(self, step: steps.WindowAggregate) -> None:
         self.store = self.task.store(step.store)
         self.grace = step.windows.grace
-        self.initializer = step.initializer.call if step.initializer is not None else None
-        self.aggregator = step.aggregator.call
+        self.initializer = step.initializer.direct if step.initializer is not None else None
+        self.aggregator = step.aggregator.direct
         self.on_close = step.emit is steps.Emit.ON_CLOSE
         remembered = self.task.remembered
         self.observed = remembered.get(f"{self.name}.observed", NEVER)

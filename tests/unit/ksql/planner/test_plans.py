@@ -55,6 +55,36 @@ def test_an_avro_key_is_named_after_its_sink() -> None:
     assert dict(plan.key_format.properties)["full_schema_name"] == "io.confluent.ksql.avro_schemas.LineKey"
 
 
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT k FROM s WHERE a > 1 EMIT CHANGES;", ["A"]),
+        ("SELECT k, COUNT(*) FROM s GROUP BY k EMIT CHANGES;", []),
+        ("SELECT b, SUM(a) FROM s GROUP BY b EMIT CHANGES;", ["A", "B"]),
+        ("SELECT TRANSFORM(l, a => a + 1) FROM x EMIT CHANGES;", ["L"]),
+        ("SELECT st->* FROM x EMIT CHANGES;", ["ST"]),
+        ("SELECT * FROM s WHERE a > 1 EMIT CHANGES;", ["A", "B"]),
+        ("SELECT v FROM t EMIT CHANGES;", ["V", "W"]),  # a table's rows are kept
+        ("SELECT a FROM s JOIN t ON s.k = t.k EMIT CHANGES;", ["A", "B"]),
+        ("SELECT k, a FROM s UNION ALL SELECT k, a + 1 FROM s EMIT CHANGES;", ["A", "B"]),  # one reader for both
+    ],
+)
+def test_only_the_columns_that_a_query_names_are_read(sql: str, read: list[str]) -> None:
+    (plan,) = harness().execute(sql)
+    source = next(node for node in plan.topology.nodes if isinstance(node, SourceNode))
+    assert [column.name for column in source.value.columns] == read
+
+
+def test_the_column_of_the_time_is_read() -> None:
+    (plan,) = harness().execute(
+        "CREATE STREAM z (k STRING KEY, a INT, b INT, ts BIGINT) WITH (KAFKA_TOPIC='z', VALUE_FORMAT='JSON', "
+        "TIMESTAMP='ts'); SELECT b FROM z EMIT CHANGES;"
+    )
+    (source,) = [node for node in plan.topology.nodes if isinstance(node, SourceNode)]
+    assert [column.name for column in source.value.columns] == ["B", "TS"]
+    assert source.timestamp.call(("x",), (1, 5), 99) == 5
+
+
 def test_sources_are_named_once_in_the_order_they_are_read() -> None:
     (plan,) = harness().execute(
         "SELECT * FROM s a JOIN t ON a.k = t.k JOIN (SELECT k, c FROM r) i WITHIN 1 HOUR ON a.k = i.k EMIT CHANGES;"
