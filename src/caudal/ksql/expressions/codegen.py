@@ -21,6 +21,7 @@ from caudal.ksql.expressions import operators, typed
 from caudal.ksql.expressions.casts import caster
 from caudal.ksql.expressions.scope import Where
 from caudal.ksql.expressions.typed import Typed
+from caudal.ksql.generated import code_of
 from caudal.ksql.types import Base, Decimal, SqlType
 
 # Python's tokenizer takes 200 parentheses within one another; what is deeper becomes a function of its own.
@@ -418,7 +419,7 @@ _HASHABLE = (bool, int, float, str, bytes, Number)
 def define(name: str, parameters: str, body: Sequence[str], names: dict[str, Any]) -> tuple[Callable[..., Any], str]:
     """The function of a text, and the text."""
     source = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in body)
-    exec(compile(source, f"<ksql {name}>", "exec"), names)
+    exec(code_of(source, f"ksql {name}"), names)
     made: Callable[..., Any] = names.pop(name)
     return made, source
 

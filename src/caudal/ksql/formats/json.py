@@ -6,7 +6,6 @@ per column. Names, converters and limits reach the source by reference; nothing 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import orjson
 from caudal.ksql.formats.columns import ColumnsSerde
 from caudal.ksql.formats.json_values import Convert, Fields, Reread, exact_loads, number, reader_at, writer
 from caudal.ksql.formats.values import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, Misfit
+from caudal.ksql.generated import code_of
 from caudal.ksql.schema import Column, Place
 from caudal.ksql.types import Base, SqlType
 from caudal.ksql.types import Decimal as DecimalType
@@ -196,19 +196,6 @@ def _writing(serde: ColumnsSerde, dumps: Any) -> Convert:
     return made
 
 
-class _Names(ast.NodeTransformer):
-    """Puts the columns' names where the source has its own for them: as constants, which are quicker than variables,
-    and as nodes of the tree, so that no name is ever read as source."""
-
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        name = self.names.get(node.value) if isinstance(node.value, str) else None
-        return node if name is None else ast.copy_location(ast.Constant(name), node)
-
-
 def _compiled(source: str, known: dict[str, Any], names: dict[str, str] | None = None) -> dict[str, Any]:
-    tree = _Names(names or {}).visit(ast.parse(source))
-    exec(compile(tree, "<caudal.ksql.formats.json>", "exec"), known)
+    exec(code_of(source, "caudal.ksql.formats.json", tuple((names or {}).items())), known)
     return known

@@ -30,6 +30,7 @@ from caudal.ksql.formats.values import (
     time_of,
     timestamp_of,
 )
+from caudal.ksql.generated import code_of
 from caudal.ksql.types import Base, SqlType
 from caudal.serde.serde import BuiltInSerde, SerdeError, cannot_read, cannot_write
 
@@ -149,7 +150,7 @@ def _reader(given: Sequence[SqlType], known: dict[str, Any]) -> Convert:
 
 
 def _compiled(lines: list[str], known: dict[str, Any], name: str) -> Convert:
-    exec(compile("\n".join(lines), "<caudal.ksql.formats.rows>", "exec"), known)
+    exec(code_of("\n".join(lines), "caudal.ksql.formats.rows"), known)
     made: Convert = known[name]
     return made
 
