@@ -153,21 +153,21 @@ def repr_without_places(node: object) -> str:
     return repr(node)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(expressions)
 def test_expressions(expression: tree.Expression) -> None:
     text = format_expression(expression)
     assert same(parse_expression(text), expression), text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(queries)
 def test_queries(query: ast.Query) -> None:
     text = format_statement(query)
     assert same(parse_statement(text), query), text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(types)
 def test_types(type_: SqlType) -> None:
     assert parse_type(written_type(type_)) == type_
@@ -195,7 +195,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=40), st.lists(st.sampled_from(WORDS)))
 def test_any_text_is_read_or_refused_with_a_sentence(noise: str, words: list[str]) -> None:
     for text in (noise, " ".join(words), f"{' '.join(words)} {noise}"):
