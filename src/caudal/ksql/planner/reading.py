@@ -17,6 +17,8 @@ from caudal.ksql.syntax.tree import Name
 from caudal.plan import steps
 from caudal.plan.errors import PlanError
 from caudal.plan.functions import Function
+from caudal.plan.topology import StoreKind, StoreSpec
+from caudal.serde import Bytes
 from caudal.streams.stream import KStream
 
 
@@ -64,7 +66,12 @@ def read(
             for one, type in WINDOW_COLUMNS.items()
         ]
     key = tuple(KeyColumn(column.name, column.type, (Name(column.name, alias),)) for column in key_columns)
-    table = node.to_table(store=store, value=row_serde(types)) if source.is_table else None
+    table = None
+    if source.is_table:
+        if source.ttl is not None:
+            store = store or f"{name}-Reduce"
+            node = _expiring(node, source.ttl, store)
+        table = node.to_table(store=store, value=row_serde(types))
     if source.name not in planning.sources:
         planning.sources.append(source.name)
     return Flow(
@@ -78,6 +85,14 @@ def read(
         source.retention,
         KeyBytes(source.key_format, key_columns),
     )
+
+
+def _expiring(stream: KStream, ttl: int, store: str) -> KStream:
+    """Rows that are older than a table's TTL are taken back as time goes on."""
+    index = f"{store}-Ttl"
+    stream._graph.add_new_store(StoreSpec(index, StoreKind.KEY_VALUE, Bytes(), Bytes()))
+    step = steps.ExpireRows(ttl, index, store, stream._key)
+    return stream._then("KSTREAM-PROCESSVALUES", step, None, value=stream._value, stores=(index, store))
 
 
 def _stream(planning: Planning, source: Source, at: Position | None) -> KStream:

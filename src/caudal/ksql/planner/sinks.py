@@ -21,7 +21,7 @@ from caudal.ksql.planner import validation
 from caudal.ksql.planner.flow import Flow
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.planner.planned import Sink
-from caudal.ksql.planner.row_functions import KeyColumns
+from caudal.ksql.planner.row_functions import ByPlainKey, KeyColumns
 from caudal.ksql.schema import Column, Schema
 from caudal.ksql.schema import Place as ColumnPlace
 from caudal.ksql.sources import Format, Source
@@ -108,6 +108,7 @@ def written(flow: Flow, target: Target, name: str) -> LogicalStep:
         target.topic,
         key=key_serde(target.key_format, target.schema.key, flow.window),
         value=value_serde(target.value_format, target.schema.written),
+        partitioner=None if flow.window is None else ByPlainKey(key_serde(target.key_format, target.schema.key)),
     )
     return LogicalStep("SINK", target.schema, target.topic, (flow.logical,), name)
 

@@ -8,8 +8,11 @@ from tests.unit.ksql.planner.case_files import SOURCES, harness
 
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.planner.explain import explain
+from caudal.ksql.planner.partitions import check_partitions
 from caudal.ksql.sources import SourceKind, Window, WindowKind
-from caudal.plan.topology import SourceNode
+from caudal.plan.topology import SinkNode, SourceNode
+from caudal.runtime.batch.partitioner import partition_of
+from caudal.runtime.record import Windowed
 
 HOUR = 3_600_000
 
@@ -62,6 +65,20 @@ def test_topics_that_need_equal_partitions_are_declared() -> None:
 def test_a_foreign_key_join_needs_no_equal_partitions() -> None:
     (plan,) = harness().execute("CREATE TABLE o AS SELECT t.k AS k, name FROM t JOIN p ON t.v = p.id;")
     assert not any({"t", "p"} <= group for group in plan.topology.copartitioned)
+
+
+def test_sources_of_unequal_partitions_cannot_be_joined() -> None:
+    run = harness()
+    (plan,) = run.execute("CREATE STREAM o AS SELECT s.k AS k, a, v FROM s JOIN t ON s.k = t.k;")
+    check_partitions(plan, run.catalog, {"s": 2, "t": 2})
+    with pytest.raises(KsqlError, match=r"Can't join S with T since .* S partitions = 2; T partitions = 3."):
+        check_partitions(plan, run.catalog, {"s": 2, "t": 3})
+
+
+def test_what_is_repartitioned_may_have_any_number_of_partitions() -> None:
+    run = harness()
+    (plan,) = run.execute("CREATE STREAM o AS SELECT s.a AS id, name FROM s JOIN p ON s.a = p.id;")
+    check_partitions(plan, run.catalog, {"s": 2, "p": 3})
 
 
 @pytest.mark.parametrize(
@@ -158,3 +175,14 @@ def test_explain() -> None:
     )
     assert said.subtopologies[-1] == "These topics need the same number of partitions: s, t"
     assert said.lane.startswith("Lane: task (")
+
+
+def test_all_windows_of_a_key_lie_in_one_partition() -> None:
+    """As Kafka Streams writes them: by the key without the window, so by the same bytes as without windows."""
+    (plan,) = harness().execute(
+        "CREATE TABLE o AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k;"
+    )
+    sink = next(node for node in plan.topology.nodes if isinstance(node, SinkNode))
+    assert sink.partitioner is not None
+    chosen = {sink.partitioner.call("O", Windowed(("a",), start, start + 60_000), (1,), 8) for start in (0, 60_000)}
+    assert chosen == {partition_of(b"a", 8)}

@@ -1,0 +1,116 @@
+-- Joins of more than two sources, from left to right.
+
+--@test: three streams on one key
+CREATE STREAM a (k STRING KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM b (k STRING KEY, y INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM c (k STRING KEY, z INT) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT a.k AS k, x, y, z FROM a JOIN b WITHIN 10 SECONDS ON a.k = b.k JOIN c WITHIN 10 SECONDS ON a.k = c.k;
+INSERT INTO a (ROWTIME, k, x) VALUES (0, 'p', 1);
+INSERT INTO c (ROWTIME, k, z) VALUES (1, 'p', 3);
+INSERT INTO b (ROWTIME, k, y) VALUES (2, 'p', 2);
+INSERT INTO b (ROWTIME, k, y) VALUES (3, 'q', 2);
+ASSERT VALUES o (ROWTIME, k, x, y, z) VALUES (2, 'p', 1, 2, 3);
+
+--@test: left joins, one after the other
+CREATE STREAM a (k STRING KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE b (k STRING PRIMARY KEY, y INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (k STRING PRIMARY KEY, z INT) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT a.k AS k, x, y, z FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON a.k = c.k;
+INSERT INTO c (ROWTIME, k, z) VALUES (0, 'p', 3);
+INSERT INTO a (ROWTIME, k, x) VALUES (1, 'p', 1);
+INSERT INTO b (ROWTIME, k, y) VALUES (2, 'p', 2);
+INSERT INTO a (ROWTIME, k, x) VALUES (3, 'p', 4);
+ASSERT VALUES o (k, x, y, z) VALUES ('p', 1, NULL, 3);
+ASSERT VALUES o (k, x, y, z) VALUES ('p', 4, 2, 3);
+
+--@test: another column for each join
+CREATE STREAM s (id INT KEY, u STRING, i STRING) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE users (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='users', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE items (id STRING PRIMARY KEY, price INT) WITH (KAFKA_TOPIC='items', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT items.id AS item, s.id AS id, name, price FROM s JOIN users ON s.u = users.id JOIN items ON s.i = items.id;
+INSERT INTO users (ROWTIME, id, name) VALUES (0, 'u1', 'Ada');
+INSERT INTO items (ROWTIME, id, price) VALUES (0, 'i1', 5);
+INSERT INTO s (ROWTIME, id, u, i) VALUES (1, 1, 'u1', 'i1');
+INSERT INTO s (ROWTIME, id, u, i) VALUES (2, 2, 'u2', 'i1');
+INSERT INTO s (ROWTIME, id, u, i) VALUES (3, 3, 'u1', 'i2');
+ASSERT VALUES o (item, id, name, price) VALUES ('i1', 1, 'Ada', 5);
+
+--@test: three tables
+CREATE TABLE a (k STRING PRIMARY KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE b (k STRING PRIMARY KEY, y INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (k STRING PRIMARY KEY, z INT) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT a.k AS k, x, y, z FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k;
+INSERT INTO a (ROWTIME, k, x) VALUES (0, 'p', 1);
+INSERT INTO b (ROWTIME, k, y) VALUES (1, 'p', 2);
+INSERT INTO c (ROWTIME, k, z) VALUES (2, 'p', 3);
+--@record: a | p | null | 3
+ASSERT VALUES o (k, x, y, z) VALUES ('p', 1, 2, 3);
+ASSERT NULL VALUES o (k) KEY ('p');
+
+--@test: three tables, all kept
+CREATE TABLE a (k STRING PRIMARY KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE b (k STRING PRIMARY KEY, y INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (k STRING PRIMARY KEY, z INT) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT a.k AS k, x, y, z FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON a.k = c.k;
+INSERT INTO c (ROWTIME, k, z) VALUES (0, 'p', 3);
+INSERT INTO a (ROWTIME, k, x) VALUES (1, 'p', 1);
+INSERT INTO b (ROWTIME, k, y) VALUES (2, 'p', 2);
+ASSERT VALUES o (k, x, y, z) VALUES ('p', 1, NULL, 3);
+ASSERT VALUES o (k, x, y, z) VALUES ('p', 1, 2, 3);
+
+--@test: two streams and a table
+CREATE STREAM a (k STRING KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM b (k STRING KEY, y INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (k STRING PRIMARY KEY, z INT) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT a.k AS k, x, y, z FROM a JOIN b WITHIN 10 SECONDS ON a.k = b.k JOIN c ON a.k = c.k;
+INSERT INTO c (ROWTIME, k, z) VALUES (0, 'p', 3);
+INSERT INTO a (ROWTIME, k, x) VALUES (1, 'p', 1);
+INSERT INTO b (ROWTIME, k, y) VALUES (2, 'p', 2);
+ASSERT VALUES o (k, x, y, z) VALUES ('p', 1, 2, 3);
+
+--@test: by a column of the second source
+CREATE STREAM a (k STRING KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE b (k STRING PRIMARY KEY, ref INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (id INT PRIMARY KEY, z STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT c.id AS id, a.k AS k, x, z FROM a JOIN b ON a.k = b.k JOIN c ON b.ref = c.id;
+INSERT INTO c (ROWTIME, id, z) VALUES (0, 9, 'nine');
+INSERT INTO b (ROWTIME, k, ref) VALUES (0, 'p', 9);
+INSERT INTO a (ROWTIME, k, x) VALUES (1, 'p', 1);
+ASSERT VALUES o (id, k, x, z) VALUES (9, 'p', 1, 'nine');
+
+--@test: two foreign keys
+CREATE TABLE o (id INT PRIMARY KEY, u STRING, i STRING) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE users (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='users', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE items (id STRING PRIMARY KEY, price INT) WITH (KAFKA_TOPIC='items', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE j AS SELECT o.id AS id, name, price FROM o JOIN users ON o.u = users.id JOIN items ON o.i = items.id;
+INSERT INTO users (ROWTIME, id, name) VALUES (0, 'u1', 'Ada');
+INSERT INTO items (ROWTIME, id, price) VALUES (0, 'i1', 5);
+INSERT INTO o (ROWTIME, id, u, i) VALUES (1, 1, 'u1', 'i1');
+INSERT INTO items (ROWTIME, id, price) VALUES (2, 'i1', 6);
+ASSERT VALUES j (id, name, price) VALUES (1, 'Ada', 5);
+ASSERT VALUES j (id, name, price) VALUES (1, 'Ada', 6);
+
+--@test: all columns of all sources
+CREATE STREAM a (k STRING KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE b (k STRING PRIMARY KEY, x INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (k STRING PRIMARY KEY, x INT) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT * FROM a JOIN b ON a.k = b.k JOIN c ON a.k = c.k;
+INSERT INTO b (ROWTIME, k, x) VALUES (0, 'p', 2);
+INSERT INTO c (ROWTIME, k, x) VALUES (0, 'p', 3);
+INSERT INTO a (ROWTIME, k, x) VALUES (1, 'p', 1);
+ASSERT VALUES o (a_k, a_x, b_k, b_x, c_k, c_x) VALUES ('p', 1, 'p', 2, 'p', 3);
+
+--@test: a filter over three, and an aggregate
+CREATE STREAM a (k STRING KEY, x INT) WITH (KAFKA_TOPIC='a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE b (k STRING PRIMARY KEY, y INT) WITH (KAFKA_TOPIC='b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE c (k STRING PRIMARY KEY, z STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT c.z AS z, SUM(x * y) AS total FROM a JOIN b ON a.k = b.k JOIN c ON a.k = c.k WHERE x > 0 GROUP BY c.z;
+INSERT INTO b (ROWTIME, k, y) VALUES (0, 'p', 2);
+INSERT INTO b (ROWTIME, k, y) VALUES (0, 'q', 3);
+INSERT INTO c (ROWTIME, k, z) VALUES (0, 'p', 'g');
+INSERT INTO c (ROWTIME, k, z) VALUES (0, 'q', 'g');
+INSERT INTO a (ROWTIME, k, x) VALUES (1, 'p', 1);
+INSERT INTO a (ROWTIME, k, x) VALUES (2, 'p', 0);
+INSERT INTO a (ROWTIME, k, x) VALUES (3, 'q', 5);
+ASSERT VALUES o (z, total) VALUES ('g', 2);
+ASSERT VALUES o (z, total) VALUES ('g', 17);
