@@ -241,7 +241,9 @@ class Queries:
                     self._queries[definition.id] = known
             elif known.definition != definition:
                 self._pause_or_resume(known, definition)
-            if known.application is None and known.failure is None and known.not_before <= now:
+            with self._changed:
+                is_leaving = definition.id in self._leaving  # one of the same name: it goes first
+            if known.application is None and known.failure is None and known.not_before <= now and not is_leaving:
                 fresh.append(known)
         if fresh and not self._held:
             self._start(fresh, catalog)
@@ -293,8 +295,13 @@ class Queries:
         prepared: list[Future[bool]] = [self._pool.submit(self._prepare, query, catalog) for query in fresh]
         ready = [query for query, future in zip(fresh, prepared, strict=True) if future.result()]
         applications = [query.application for query in ready if query.application is not None]
-        if applications:
+        if not applications:
+            return
+        try:
             add_all(applications, self._host)
+        except StreamsError as error:
+            for query in ready:
+                query.failure = str(error)
 
     def _prepare(self, query: Query, catalog: Catalog) -> bool:
         """Plans it and makes its topics; where that fails, the query is in ERROR."""
