@@ -170,9 +170,10 @@ class Queries:
         query = self.get(query_id)
         if query is None or query.caught_up:
             return
-        begin = time.monotonic()
+        starting = time.monotonic() + start_seconds
+        catching_up: float | None = None  # until when, once it runs
         while not query.caught_up:
-            waited, state = time.monotonic() - begin, query.host_state
+            state = query.host_state
             if state == ERROR:
                 raise KsqlError(f"{query.definition.sink} has nothing to show: query {query_id} failed. {query.cause}")
             if state in ("PAUSED", "STANDBY", "STOPPED"):
@@ -180,9 +181,10 @@ class Queries:
             if state == RUNNING:
                 assert query.application is not None
                 query.caught_up = query.application.behind() == 0
-                if waited > wait_seconds:
+                catching_up = catching_up or time.monotonic() + wait_seconds
+                if time.monotonic() > catching_up:
                     return
-            elif waited > start_seconds:
+            elif time.monotonic() > starting:
                 raise KsqlError(f"Query {query_id}, which fills {query.definition.sink}, is still {state}: ask again.")
             time.sleep(0.02)
 
