@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
             if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(240))
+                item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.fixture(scope="session")
@@ -50,15 +50,17 @@ def service() -> str:
 
 
 @pytest.fixture
-def engines(broker: EmbeddedBroker, host: Any, service: str, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Starts engines of one service id; closes those that the test has not closed."""
+def engines(
+    broker: EmbeddedBroker, service: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Any]]:
+    """Starts engines of one service id; closes those that the test has not closed. Spark is there where it is used."""
     from caudal.ksql.engine.engine import Engine
     from caudal.ksql.engine.settings import EngineSettings
 
     made: list[Engine] = []
 
     def start(**settings: Any) -> Engine:
-        own_host = settings.pop("host", host)
+        own_host = settings.pop("host", None) or request.getfixturevalue("host")
         given = {
             "bootstrap": broker.bootstrap,
             "service_id": service,
@@ -76,7 +78,7 @@ def engines(broker: EmbeddedBroker, host: Any, service: str, tmp_path: Path) -> 
         engine.close()
 
 
-def until(question: Callable[[], Any], wanted: Any, seconds: float = 90) -> None:
+def until(question: Callable[[], Any], wanted: Any, seconds: float = 150) -> None:
     """Waits until the answer is as wanted."""
     deadline = time.monotonic() + seconds
     while (answer := question()) != wanted:

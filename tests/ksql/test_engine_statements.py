@@ -230,8 +230,7 @@ def test_print(engine: Any, unique: str) -> None:
     assert lines == [
         "Key format: KAFKA_STRING",
         "Value format: JSON",
-        'rowtime: 2023/11/14 22:13:20.000 Z, key: x, value: {"A":1,"B":"y"}, partition: '
-        + lines[2].rsplit(" ", 1)[1],
+        'rowtime: 2023/11/14 22:13:20.000 Z, key: x, value: {"A":1,"B":"y"}, partition: ' + lines[2].rsplit(" ", 1)[1],
     ]
     with pytest.raises(KsqlError, match="Could not find topic"):
         list(engine.print_topic("PRINT 'no-such-topic' LIMIT 1;"))
@@ -260,3 +259,70 @@ def test_two_servers_share_the_catalog(engines: Callable[..., Any], unique: str)
     until(lambda: len(first.membership.servers()), 2, 20)
     third = engines(host=NoHost())
     assert set(third.catalog.sources) == names
+
+
+def test_windows_of_a_table_that_something_else_writes(engines: Callable[..., Any], broker: Any, unique: str) -> None:
+    import struct
+
+    from confluent_kafka import Producer
+
+    engine = engines(host=NoHost())
+    for name, more in (
+        ("tumbling", "WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 MINUTE'"),
+        ("session", "WINDOW_TYPE='SESSION'"),
+    ):
+        engine.execute(
+            f"CREATE TABLE {name}s (k STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='{unique}{name}', PARTITIONS=2, "
+            f"VALUE_FORMAT='JSON', {more});"
+        )
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    # 'a' followed by bytes that look like the beginning of a longer key
+    for number, key in enumerate((b"a", b"a\0", b"b")):
+        for start in (0, 60_000, 120_000):
+            value = f'{{"N": {number * 1000 + start // 60_000}}}'
+            producer.produce(f"{unique}tumbling", value, key + struct.pack(">q", start))
+            producer.produce(f"{unique}session", value, key + struct.pack(">qq", start + 500, start))
+    assert producer.flush(30) == 0
+    question = "SELECT WINDOWSTART, WINDOWEND, n FROM {}s WHERE k = 'a'"
+    tumbling, session = question.format("tumbling"), question.format("session")
+    assert rows(engine, f"{tumbling};") == [(0, 60_000, 0), (60_000, 120_000, 1), (120_000, 180_000, 2)]
+    assert rows(engine, f"{tumbling} AND WINDOWSTART = 60000;") == [(60_000, 120_000, 1)]
+    assert rows(engine, f"{tumbling} AND WINDOWSTART > 0 AND WINDOWEND < 180000;") == [(60_000, 120_000, 1)]
+    assert rows(engine, f"{session};") == [(0, 500, 0), (60_000, 60_500, 1), (120_000, 120_500, 2)]
+    assert rows(engine, f"{session} AND WINDOWSTART >= 60000 AND WINDOWEND <= 60500;") == [(60_000, 60_500, 1)]
+    assert len(rows(engine, "SELECT * FROM tumblings WHERE k IN ('a', 'b');")) == 6
+    assert sorted(rows(engine, "SELECT k, MAX(n) AS m FROM sessions GROUP BY k;"))[0] == ("a", 2)
+    assert engine.pull("SELECT * FROM tumblings WHERE k = 'b' LIMIT 1;").schema.names() == [
+        "K",
+        "WINDOWSTART",
+        "WINDOWEND",
+        "N",
+    ]
+
+
+def test_rows_are_gone_after_their_time_to_live(engines: Callable[..., Any], unique: str) -> None:
+    engine = engines(host=NoHost())
+    engine.execute(
+        f"CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='{unique}', PARTITIONS=1, "
+        "VALUE_FORMAT='JSON', TTL='1 HOUR');"
+        "INSERT INTO t (ROWTIME, k, a) VALUES (1700000000000, 'old', 1); INSERT INTO t (k, a) VALUES ('new', 2);"
+    )
+    assert rows(engine, "SELECT * FROM t;") == [("new", 2)]
+    assert rows(engine, "SELECT * FROM t WHERE k = 'old';") == []
+
+
+def test_what_cannot_be_read_is_a_line_of_the_processing_log(
+    engines: Callable[..., Any], broker: Any, unique: str
+) -> None:
+    import json
+
+    engine = engines(host=NoHost(), processing_log_topic=f"{unique}log")
+    engine.execute(
+        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='{unique}', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        f"CREATE STREAM raw (a STRING) WITH (KAFKA_TOPIC='{unique}', VALUE_FORMAT='KAFKA');"
+        "INSERT INTO raw VALUES ('no json'); INSERT INTO s VALUES (5);"
+    )
+    assert list(engine.push("SELECT * FROM s EMIT CHANGES LIMIT 1;", EARLIEST)) == [(5,)]
+    lines = [line for line in engine.print_topic(f"PRINT '{unique}log' FROM BEGINNING LIMIT 1;") if line]
+    found = json.loads(lines[-1].split("value: ", 1)[1].rsplit(", partition:", 1)[0])
+    assert found["message"]["deserializationError"]["topic"] == unique

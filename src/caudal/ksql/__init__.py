@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from caudal.ksql.functions.user import load_folder, udaf, udf, udtf
+    from caudal.ksql.functions.origins import load_folder
+    from caudal.ksql.functions.user import udaf, udf, udtf
 
 __all__ = ["load_folder", "udaf", "udf", "udtf"]
 
@@ -19,7 +20,7 @@ __all__ = ["load_folder", "udaf", "udf", "udtf"]
 def __getattr__(name: str) -> Any:
     """Users' functions are defined with these; whoever only parses need not load them."""
     if name in __all__:
-        from caudal.ksql.functions import user
+        from caudal.ksql.functions import origins, user
 
-        return getattr(user, name)
+        return getattr(origins if name == "load_folder" else user, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

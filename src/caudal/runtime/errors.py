@@ -6,6 +6,7 @@ The header names of a dead-letter record are Kafka Streams' own, so that its too
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -18,14 +19,20 @@ class OnError(Enum):
     DEAD_LETTER = "dead letter"  # write it to the dead-letter topic with the reason in headers, with a count
 
 
+# What failed, where the record comes from, why, and the bytes of its key and value.
+Dropped = Callable[[str, RecordContext, BaseException, bytes | None, bytes | None], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """What to do with a record that does not parse, whose processing raises, or that cannot be written."""
+    """What to do with a record that does not parse, whose processing raises, or that cannot be written. `dropped` hears
+    of each that is skipped or dead-lettered, in the process that drops it, so it travels with the plan."""
 
     deserialization: OnError = OnError.FAIL
     processing: OnError = OnError.FAIL
     production: OnError = OnError.FAIL
     dead_letter_topic: str | None = None
+    dropped: Dropped | None = None
 
     def __post_init__(self) -> None:
         chosen = (self.deserialization, self.processing, self.production)

@@ -284,6 +284,8 @@ class Task:
         if choice is OnError.FAIL:
             raise RecordError(what, context, error) from error
         self.dropped[count_as] += 1
+        if self._handlers.dropped is not None:
+            self._handlers.dropped(what, context, error, self._context.raw_key, self._context.raw_value)
         # A punctuator has no input record that could be kept.
         if choice is OnError.DEAD_LETTER and context.topic is not None:
             letters = self._handlers.dead_letter_topic

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from caudal.plan.serdes import with_registry_of
 from caudal.plan.topology import Topology
-from caudal.runtime.errors import Handlers, OnError, StreamsError
+from caudal.runtime.errors import Dropped, Handlers, OnError, StreamsError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,6 +62,7 @@ class Application:
         on_processing_error: str = "fail",
         on_produce_error: str = "fail",
         dead_letter_topic: str | None = None,
+        on_dropped: Dropped | None = None,
         max_records_per_batch: int = 500_000,
         commit_interval: int | None = None,
         deadline: str | None = None,
@@ -75,7 +76,8 @@ class Application:
         py_files: Sequence[str] = (),
         host: SparkHost | None = None,
     ) -> None:
-        """`on_…` take "fail", "skip" or "dead letter"; `client` takes librdkafka properties such as security.protocol.
+        """`on_…` take "fail", "skip" or "dead letter"; `on_dropped` hears of what was skipped or dead-lettered
+        (`Handlers.dropped`). `client` takes librdkafka properties such as security.protocol.
         `registry` is the address for serdes that were not given one (CAUDAL_REGISTRY, or http://localhost:8081).
         `spark_config` takes Spark's own; `py_files` are modules and archives to send to the workers.
 
@@ -108,6 +110,7 @@ class Application:
             processing=_on_error(on_processing_error),
             production=_on_error(on_produce_error),
             dead_letter_topic=dead_letter_topic,
+            dropped=on_dropped,
         )
         settings = Settings(
             bootstrap=bootstrap,
@@ -287,6 +290,10 @@ class Application:
     def metrics(self) -> dict[str, Any]:
         """Records, latency, lag, state size, batch times, what was dropped and why."""
         return {"state": self.state, **self._hosted.metrics.snapshot()}
+
+    def behind(self) -> int:
+        """How many records it has yet to process: what is in its topics now and not committed."""
+        return self._hosted.behind()
 
     def prometheus(self) -> str:
         """The same as the text that Prometheus scrapes."""

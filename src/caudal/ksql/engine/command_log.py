@@ -1,8 +1,9 @@
 """The command topic: one JSON record per thing that exists, and the catalog that follows from it.
 
 Keys are source/NAME, type/NAME, query/ID, setting/NAME and counter/queries; values have the version of the format, the
-statement with the session's properties, the definition, and an id of the change that they are part of. A tombstone ends the thing. The topic is compacted, so it is as long as the catalog is large. Records that cannot be
-read are counted, logged with their offset and skipped; the next one for the key takes their place.
+statement with the session's properties, the definition, and an id of the change that they are part of. A tombstone
+ends the thing. The topic is compacted, so it is as long as the catalog is large. Records that cannot be read are
+counted, logged with their offset and skipped; the next one for the key takes their place.
 
 Several servers of one service id write it: all use one transactional id, so that a server that takes the pen fences the
 one that had it. A write is: take the pen (if another has it by now), read to the end, decide on that catalog, append in

@@ -22,7 +22,7 @@ from caudal.ksql.formats.schemas import register_sink
 from caudal.ksql.planner.evolution import check_replacement
 from caudal.ksql.planner.plan import plan_query
 from caudal.ksql.planner.planned import PlannedQuery, Sink
-from caudal.ksql.sources import Source, SourceKind
+from caudal.ksql.sources import OnError, Source, SourceKind
 from caudal.ksql.syntax.parser import resolve_type
 from caudal.ksql.syntax.statements import (
     AlterSource,
@@ -197,6 +197,7 @@ def create_as_select(request: Request, statement: CreateAsSelect) -> Entity:
         schema = planned.schema
         register_sink(engine.schemas, source.topic, source.key_format, schema.key, source.value_format, schema.written)
         _ensure_sink_topic(request, catalog, planned, source, statement.properties)
+        _ensure_letters(request, catalog, planned)
         query = PersistentQuery(
             id=query_id,
             sql=text_of(statement),
@@ -253,6 +254,7 @@ def insert_into(request: Request, statement: InsertInto) -> Entity:
             properties=request.properties.merged(),
         )
         made.update(planned=planned, query_id=query_id)
+        _ensure_letters(request, catalog, planned)
         query = PersistentQuery(
             id=query_id,
             sql=text_of(statement),
@@ -352,6 +354,15 @@ def _ensure_sink_topic(
         partitions = first.partitions
         replicas = replicas or first.replication
     topics.create(source.topic, partitions, replicas, topic_configs(source, values, sink=True))
+
+
+def _ensure_letters(request: Request, catalog: Catalog, planned: PlannedQuery) -> None:
+    """The topics for records that cannot be read, of sources with ON ERROR DLQ: as wide as those they come from."""
+    topics = request.engine.topics
+    for source in (catalog.sources[name] for name in planned.sources):
+        if source.on_error is OnError.DLQ and topics.find(f"{source.topic}-dlq") is None:
+            found = topics.find(source.topic)
+            topics.create(f"{source.topic}-dlq", found.partitions if found is not None else 1, None, {})
 
 
 def _check_can_evolve(request: Request, catalog: Catalog, former: PersistentQuery, planned: PlannedQuery) -> None:

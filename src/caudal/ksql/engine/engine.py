@@ -90,28 +90,38 @@ class Engine:
         self._executing = threading.Lock()
         self._numbers = itertools.count(1)
         self._kept = time.monotonic()
-        self._started = False
+        self._started = self._closed = False
 
     def _new_host(self) -> SparkHost:
         from caudal.runtime.spark.host import SparkHost
 
-        return SparkHost(master=self.settings.master, threads=self.settings.threads)
+        return SparkHost(master=self.settings.master, threads=self.settings.threads or os.cpu_count())
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def start(self) -> Engine:
         """Returns when the catalog is read; queries start in the background. Raises KsqlError."""
         self.log.start()
+        if self.settings.processing_log_topic is not None:
+            self.topics.create(self.settings.processing_log_topic, 1, None, {})
+            lines = self.settings.dropped("").lines
+            assert lines is not None
+            lines.install()
         self.membership.start()
         self.queries.start()
         self._started = True
         self.queries.follow(self.log.catalog)
+        if self._owns_host:
+            self.host.warm()
         self.push_queries.start()
         self.inserts.start()
         return self
 
     def close(self) -> None:
-        """Queries stop where they are; the next start goes on from there."""
+        """Queries stop where they are; the next start goes on from there. Closing twice is no error."""
+        if self._closed:
+            return
+        self._closed = True
         self.push_queries.close()
         self.membership.stop()
         self.log.stop()
@@ -153,7 +163,7 @@ class Engine:
                 for part, _ in parts:
                     parse_statement(part)  # nothing is done where one of them cannot be read
         answers: list[Entity] = []
-        with self._executing:
+        with self._executing, self.queries.gathered():
             for part, _ in parts:
                 filled = part
                 try:
@@ -298,7 +308,10 @@ class Engine:
             begins=begins,
             client=self.settings.librdkafka(),
             limit=limit,
-            handlers=Handlers(deserialization=OnError.FAIL if failing else OnError.SKIP),
+            handlers=Handlers(
+                deserialization=OnError.FAIL if failing else OnError.SKIP,
+                dropped=self.settings.dropped(planned.topology.application_id),
+            ),
         )
 
     def _sources(self, planned: PlannedQuery) -> dict[str, SourceNode]:

@@ -1,8 +1,9 @@
 """Push queries: each in a process of its own, on the interpreter that persistent queries run on.
 
 Why not on the Spark host: it runs one Spark query for all applications, and starting it anew for every push query would
-stop all persistent queries for a second. In a process of its own a push query starts in milliseconds (one or two
-processes are kept warm, with everything imported), computes on another core, and is killed when nobody wants it.
+stop all persistent queries for a second. In a process of its own a push query starts in milliseconds (a process is kept
+warm, with everything imported), computes on another core, and is killed when nobody wants it. A query that ended by
+itself leaves its process to the next one.
 
 Rows come over a pipe, in batches. A reader that is slow fills the pipe, and then the process waits with its next read
 of Kafka: nothing piles up here.
@@ -33,6 +34,7 @@ log = logging.getLogger("caudal.ksql.push")
 __all__ = ["PushPool", "PushQuery", "Tombstone"]
 
 WARM = 1
+MOST_IDLE = 4  # processes that have ended a query and wait for another
 READY_SECONDS = 30.0
 
 
@@ -105,7 +107,7 @@ class PushQuery:
             if kind == "rows":
                 return list(rest[0])
             self.is_complete = kind == "end"
-            self.close()
+            self._finished()
             if kind == "error":
                 raise KsqlError(rest[0])
             return None
@@ -119,6 +121,13 @@ class PushQuery:
             if rows is None:
                 return
             self._rows.extend(rows)
+
+    def _finished(self) -> None:
+        """It ended by itself: its process is as good as new."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._pool.ended(self)
+            self._pool.give_back(self._process)
 
     @property
     def is_closed(self) -> bool:
@@ -188,6 +197,13 @@ class PushPool:
     def ended(self, query: PushQuery) -> None:
         with self._lock:
             self._running.pop(query.query_id, None)
+
+    def give_back(self, process: _Process) -> None:
+        with self._lock:
+            if not self._closing and len(self._idle) < MOST_IDLE:
+                self._idle.append(process)
+                return
+        process.kill()
 
     def close(self) -> None:
         self._closing = True

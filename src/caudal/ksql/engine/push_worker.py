@@ -2,9 +2,10 @@
 
     python -m caudal.ksql.engine.push_worker <file descriptor>
 
-It imports what it needs, says "ready", and waits for one job (`Job`); then it runs until its limit, its end, an error,
-or until the other end is closed. Every sub-topology is one task that gets all partitions, the oldest head first; state
-is in memory. What goes to a repartition topic comes back in, without Kafka.
+It imports what it needs, says "ready", and waits for a job (`Job`); that runs until its limit, its end or an error, and
+then it waits for the next one. When the other end is closed, the process ends. Every sub-topology is one task that gets
+all partitions, the oldest head first; state is in memory. What goes to a repartition topic comes back in, without
+Kafka.
 
 With `ends` it reads up to there and stops: that is how a pull query over a stream is answered.
 """
@@ -291,7 +292,11 @@ class Feed:
 def run(job: Job, pipe: Connection) -> None:
     """Sends ("rows", list), then ("end",) or ("error", sentence)."""
     host = Host(job)
-    feed = Feed(job, host)
+    try:
+        feed = Feed(job, host)
+    except BaseException:
+        host.close()
+        raise
     looked = time.monotonic()
     try:
         while not feed.is_done and not host.is_done:
@@ -303,10 +308,11 @@ def run(job: Job, pipe: Connection) -> None:
             if time.monotonic() - looked > LOOK_SECONDS:
                 looked = time.monotonic()
                 if pipe.poll(0):
-                    return  # the other end is closed
-        pipe.send(("end",))
+                    raise EOFError  # the other end is closed: nothing is sent here while a job runs
     finally:
         feed.close()
+        host.close()
+    pipe.send(("end",))
 
 
 def main() -> None:
@@ -316,17 +322,18 @@ def main() -> None:
     _warm()
     try:
         pipe.send(("ready",))
-        job = pickle.loads(pipe.recv_bytes())
-        try:
-            run(job, pipe)
-        except (BrokenPipeError, ConnectionResetError, EOFError):
-            raise
-        except Exception as error:
-            text = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
-            logging.getLogger("caudal.ksql.push").info("a push query ended", exc_info=True)
-            pipe.send(("error", text))
+        while True:
+            data = pipe.recv_bytes()
+            try:
+                run(pickle.loads(data), pipe)
+            except (BrokenPipeError, ConnectionResetError, EOFError):
+                raise
+            except Exception as error:
+                text = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
+                logging.getLogger("caudal.ksql.push").info("a push query ended", exc_info=True)
+                pipe.send(("error", text))
     except (BrokenPipeError, ConnectionResetError, EOFError):
-        pass  # nobody wants the rows any more
+        pass  # nobody wants rows any more
     finally:
         os._exit(0)  # no wait for librdkafka's threads
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ class Query:
         self.failure: str | None = None
         self.accepted = time.monotonic()
         self.not_before = 0.0  # a standby joins later
+        self.caught_up = False  # it has been at the end of its topics since it started here
         self.gone = threading.Event()  # it has stopped, and what it made for itself is deleted
 
     @property
@@ -103,6 +105,7 @@ class Queries:
         self._restart: set[str] = set()
         self._changed = threading.Condition()
         self._due = False
+        self._held = 0
         self._closing = False
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ksql-queries")
         self._thread = threading.Thread(target=self._run, name="ksql-queries", daemon=True)
@@ -118,6 +121,19 @@ class Queries:
             self._catalog = catalog
             self._due = True
             self._changed.notify_all()
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Queries that are made in this block start together at its end: each start of the host costs a second."""
+        with self._changed:
+            self._held += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held -= 1
+                self._due = True
+                self._changed.notify_all()
 
     def restart(self, query_id: str) -> None:
         """A query in ERROR is tried again."""
@@ -147,6 +163,28 @@ class Queries:
             if state in states or state == ERROR or time.monotonic() > deadline:
                 return state
             time.sleep(0.01)
+
+    def settle(self, query_id: str, start_seconds: float, wait_seconds: float) -> None:
+        """Waits until a query that has just been made or started runs, and for a while until it has caught up once:
+        its table would look empty before. Raises KsqlError where it has failed or does not start."""
+        query = self.get(query_id)
+        if query is None or query.caught_up:
+            return
+        begin = time.monotonic()
+        while not query.caught_up:
+            waited, state = time.monotonic() - begin, query.host_state
+            if state == ERROR:
+                raise KsqlError(f"{query.definition.sink} has nothing to show: query {query_id} failed. {query.cause}")
+            if state in ("PAUSED", "STANDBY", "STOPPED"):
+                return
+            if state == RUNNING:
+                assert query.application is not None
+                query.caught_up = query.application.behind() == 0
+                if waited > wait_seconds:
+                    return
+            elif waited > start_seconds:
+                raise KsqlError(f"Query {query_id}, which fills {query.definition.sink}, is still {state}: ask again.")
+            time.sleep(0.02)
 
     def wait_gone(self, query_id: str, seconds: float = STOP_SECONDS) -> bool:
         """Waits until a query that the catalog has no more is stopped here, and its own topics are deleted."""
@@ -205,7 +243,7 @@ class Queries:
                 self._pause_or_resume(known, definition)
             if known.application is None and known.failure is None and known.not_before <= now:
                 fresh.append(known)
-        if fresh:
+        if fresh and not self._held:
             self._start(fresh, catalog)
 
     def _let_go(self, catalog: Catalog) -> None:
@@ -291,6 +329,7 @@ class Queries:
             guarantee="exactly_once" if guarantee.startswith("exactly_once") else guarantee,
             on_bad_record=on_error,
             dead_letter_topic=letters,
+            on_dropped=self._settings.dropped(definition.id),
             state_dir=self._settings.state_dir,
             replication_factor=self._settings.replication_factor,
             client=self._settings.client,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from caudal.ksql.engine.processing_topic import DroppedRecords, LogTopic
 from caudal.runtime.spark.settings import default_state_dir
 
 DEFAULT_SERVICE_ID = "default_"
@@ -23,6 +24,7 @@ class EngineSettings:
     properties: Mapping[str, Any] = field(default_factory=dict)  # of the server: defaults of every session
     master: str | None = None  # Spark's
     threads: int | None = None
+    processing_log_topic: str | None = None  # where lines of the processing log go, besides Python's log
     replication_factor: int = -1  # of internal and sink topics; -1: the broker's default
 
     def librdkafka(self, **settings: Any) -> dict[str, Any]:
@@ -33,7 +35,8 @@ class EngineSettings:
     def application_id(self, query_id: str) -> str:
         return f"_caudal-ksql-{self.service_id}_query_{query_id}"
 
-    @property
-    def internal_prefix(self) -> str:
-        """What begins so is the engine's own: SHOW TOPICS does not list it."""
-        return "_caudal-ksql-"
+    def dropped(self, query_id: str) -> DroppedRecords:
+        """Who hears of records that a query leaves out."""
+        topic = self.processing_log_topic
+        lines = LogTopic(tuple(sorted(self.librdkafka().items())), topic) if topic is not None else None
+        return DroppedRecords(query_id, lines)

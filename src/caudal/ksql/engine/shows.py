@@ -11,8 +11,8 @@ from caudal.ksql.engine.entities import Entity, entity, query_line, source_line,
 from caudal.ksql.engine.handlers import Request, handles, text_of
 from caudal.ksql.engine.queries import RUNNING
 from caudal.ksql.errors import KsqlError
-from caudal.ksql.functions.resolution import describe as described
-from caudal.ksql.functions.resolution import names
+from caudal.ksql.functions.registry import SCALARS
+from caudal.ksql.functions.resolution import kind, names
 from caudal.ksql.sources import SourceKind
 from caudal.ksql.syntax.statements import Show
 
@@ -33,13 +33,13 @@ def _tables(request: Request, statement: Show) -> Entity:
     return _sources(request, statement, SourceKind.TABLE)
 
 
-def _sources(request: Request, statement: Show, kind: SourceKind) -> Entity:
+def _sources(request: Request, statement: Show, wanted: SourceKind) -> Entity:
     catalog = request.engine.catalog
-    found = sorted((one for one in catalog.sources.values() if one.kind is kind), key=lambda one: one.name)
+    found = sorted((one for one in catalog.sources.values() if one.kind is wanted), key=lambda one: one.name)
     if statement.extended:
         described = [source_description(request.engine, source, extended=True) for source in found]
         return entity("source_descriptions", text_of(statement), sourceDescriptions=described)
-    name = "streams" if kind is SourceKind.STREAM else "tables"
+    name = "streams" if wanted is SourceKind.STREAM else "tables"
     return {**entity(name, text_of(statement)), name: [source_line(source) for source in found]}
 
 
@@ -136,8 +136,10 @@ def _properties(request: Request, statement: Show) -> Entity:
 
 
 def _functions(request: Request, statement: Show) -> Entity:
-    found = [described(name) for name in names()]
-    lines = [{"name": one.name, "type": one.kind, "category": one.category} for one in found]
+    lines = []
+    for name in names():
+        scalars = SCALARS.get(name)
+        lines.append({"name": name, "type": kind(name), "category": scalars[0].category if scalars else kind(name)})
     return entity("function_names", text_of(statement), functions=lines)
 
 

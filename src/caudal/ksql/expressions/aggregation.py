@@ -22,7 +22,7 @@ from caudal.ksql.expressions.compiled import Part, compile_row
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.expressions.typing import resolve
-from caudal.ksql.functions import resolution, user
+from caudal.ksql.functions import origins, resolution
 from caudal.ksql.functions.registry import Udaf
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.tree import Call, Expression, Star
@@ -257,7 +257,7 @@ class Aggregation:
     # -- data --
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.calls, self.bindings, self.is_windowed, self.what, user.origins())
+        return _rebuilt, (self.calls, self.bindings, self.is_windowed, self.what, origins.origins())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aggregation) and (other.calls, other.bindings, other.is_windowed) == (
@@ -286,7 +286,7 @@ def _rebuilt(
     bindings: tuple[Binding, ...],
     is_windowed: bool,
     what: str,
-    origins: Sequence[tuple[str, str]],
+    recorded: Sequence[tuple[str, str]],
 ) -> Aggregation:
-    user.load_origins(origins)
+    origins.load_origins(recorded)
     return Aggregation(calls, Scope(bindings, is_windowed=is_windowed), what)

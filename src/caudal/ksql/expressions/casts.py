@@ -65,6 +65,8 @@ def _caster(source: SqlType, target: SqlType) -> Caster | None:
     if source == target:
         return None
     if isinstance(target, Decimal):
+        if not target.scale and target.precision >= _DIGITS.get(source.base, target.precision + 1):
+            return Number  # of an integer that fits: beside a decimal in arithmetic
         to_decimal = _TO_DECIMAL.get(source.base)
         if to_decimal is None:
             raise _NoSuchCast
@@ -169,6 +171,8 @@ _TO_DECIMAL: dict[Base, type[ToDecimal]] = {
     Base.DOUBLE: _DoubleToDecimal,
     Base.STRING: _TextToDecimal,
 }
+
+_DIGITS = {Base.INTEGER: 10, Base.BIGINT: 19}
 
 # -- from text ---------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from caudal.ksql.expressions.coercion import convert
 from caudal.ksql.expressions.scope import Binding, Scope, Where
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.expressions.typing import resolve
-from caudal.ksql.functions import user
+from caudal.ksql.functions import origins
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.tree import Expression
 from caudal.ksql.types import BOOLEAN, SqlType
@@ -163,7 +163,7 @@ class Compiled:
     # -- data --
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.kind, self.items, self.bindings, self.is_windowed, self.what, user.origins())
+        return _rebuilt, (self.kind, self.items, self.bindings, self.is_windowed, self.what, origins.origins())
 
     def _data(self) -> tuple[Any, ...]:
         return self.kind, self.items, self.bindings, self.is_windowed
@@ -211,9 +211,9 @@ def _rebuilt(
     bindings: tuple[Binding, ...],
     is_windowed: bool,
     what: str,
-    origins: Sequence[tuple[str, str]],
+    recorded: Sequence[tuple[str, str]],
 ) -> Compiled:
-    user.load_origins(origins)
+    origins.load_origins(recorded)
     return Compiled(kind, items, Scope(bindings, is_windowed=is_windowed), what)
 
 

@@ -16,7 +16,6 @@ from caudal.ksql.schema import Column, Place
 from caudal.ksql.types import Base
 from caudal.serde.serde import BuiltInSerde, SerdeError, cannot_read, cannot_write
 
-
 # 0.0 equals -0.0; decimals, arrays and the like may be equal in other ways than their bytes.
 EXACT_TYPES = frozenset({Base.BOOLEAN, Base.INTEGER, Base.BIGINT, Base.STRING, Base.BYTES})
 

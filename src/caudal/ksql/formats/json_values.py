@@ -192,10 +192,18 @@ def text_of(value: Any) -> str:
     if kind is float:
         raise Reread
     if kind is dict:
+        if _has_float(value):
+            raise Reread
         return orjson.dumps(value, default=_fraction).decode()
     if kind is list:
         return f"[{', '.join('null' if item is None else text_of(item) for item in value)}]"
     return str(value)
+
+
+def _has_float(value: Any) -> bool:
+    if value.__class__ is dict:
+        return any(map(_has_float, value.values()))
+    return any(map(_has_float, value)) if value.__class__ is list else value.__class__ is float
 
 
 def _fraction(value: Any) -> Any:
@@ -211,10 +219,10 @@ def _decimal(value: Any, type: types.Decimal) -> Decimal:
     if kind is Decimal:
         return fitted(value, type)
     if kind is float:
-        found = Decimal(repr(value))
-        if len(found.as_tuple().digits) > _EXACT_DIGITS:
+        text = repr(value)
+        if len(text) > _EXACT_DIGITS and len(Decimal(text).as_tuple().digits) > _EXACT_DIGITS:
             raise Reread
-        return fitted(found, type)
+        return fitted(Decimal(text), type)
     if kind is str:
         return decimal_of(value, type)
     raise _wrong(value, type)

@@ -175,6 +175,7 @@ PROPERTIES: dict[str, tuple[tuple[Where, ...], Callable[[Any], Any]]] = {
     "PARTITIONS": ((*_BOTH, Where.ASSERT_TOPIC), _whole(1, _INT_MAX)),
     "REPLICAS": ((*_BOTH, Where.ASSERT_TOPIC), _whole(1, 32767)),
     "RETENTION_MS": (_BOTH, _whole(-1, (1 << 63) - 1)),
+    "CLEANUP_POLICY": (_BOTH, _one_of("COMPACT", "DELETE", "COMPACT,DELETE")),
     "FORMAT": (_BOTH, _format),
     "KEY_FORMAT": (_BOTH, _format),
     "VALUE_FORMAT": (_BOTH, _format),

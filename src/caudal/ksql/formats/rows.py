@@ -2,8 +2,8 @@
 
 The same row gives the same bytes, always: stores and partitions go by the bytes of a key. So maps are sorted, a zero
 has no sign where SQL knows none, and a STRUCT is an array in the order of its fields. orjson's array was measured
-with five plain columns: written in 0.33 µs, read in 0.44; marshal 0.43 and 0.36 (it may not be fed from a topic, and its
-bytes depend on what is interned), pickle 0.46 and 0.35 (nor may it), `struct` 0.33 and 0.53 (without nulls).
+with five plain columns: written in 0.33 µs, read in 0.44; marshal 0.43 and 0.36 (it may not be fed from a topic, and
+its bytes depend on what is interned), pickle 0.46 and 0.35 (nor may it), `struct` 0.33 and 0.53 (without nulls).
 """
 
 from __future__ import annotations

@@ -83,6 +83,24 @@ def sink_schemas(
         yield subject_of(topic, is_key), serde.schema_text(), REGISTRY_FORMATS[format.name]
 
 
+def _check_given(format: Format, columns: Sequence[Column], topic: str, schemas: Schemas | None, is_key: bool) -> None:
+    from caudal.ksql.formats.inference import ROWKEY, ROWVAL, inferred_columns
+
+    known = inferred_columns(format, topic, schemas, is_key=is_key)
+    if len(known) == 1 and known[0].name in (ROWKEY, ROWVAL):  # a value without a name
+        fits = len(columns) == 1 and columns[0].type == known[0].type
+        wrong = [] if fits else list(columns)
+    else:
+        pairs = [(column.name, column.type) for column in known]
+        wrong = [column for column in columns if (column.name, column.type) not in pairs]
+    if wrong:
+        what = "key" if is_key else "value"
+        raise KsqlError(
+            f"The following {what} columns are changed, missing or reordered: [{', '.join(map(str, wrong))}]. "
+            f"Schema from schema registry is [{', '.join(map(str, known))}]."
+        )
+
+
 def register_sink(
     schemas: Schemas | None,
     topic: str,
@@ -91,8 +109,12 @@ def register_sink(
     value_format: Format,
     value: Sequence[Column],
 ) -> dict[str, int]:
-    """Registers what a sink writes; the ids by subject. KsqlError where a schema may not follow what is there."""
+    """Registers what a sink writes; the ids by subject. KsqlError where a schema may not follow what is there, or where
+    the columns are not those of a schema that was given by its id."""
     ids = {}
+    for format, columns, is_key in ((key_format, key, True), (value_format, value, False)):
+        if format.name in REGISTRY_FORMATS and columns and "schema_id" in dict(format.properties):
+            _check_given(format, columns, topic, schemas, is_key)
     for subject, text, type in sink_schemas(topic, key_format, key, value_format, value):
         if schemas is None:
             raise KsqlError(f"The format of topic '{topic}' needs a schema registry, and the server has none.")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any
 
 from caudal.ksql import types
@@ -135,11 +136,14 @@ def _decimal(value: Any, type: types.Decimal) -> Decimal:
         return fitted(value, type)
     if value.__class__ is int:
         return fitted(Decimal(value), type)
-    if value.__class__ is float:
+    if value.__class__ is float and isfinite(value):
         return fitted(Decimal(repr(value)), type)
     if value.__class__ is dict and "value" in value and "scale" in value:  # confluent.type.Decimal
-        unscaled = int.from_bytes(value["value"] or b"\0", "big", signed=True)
-        return fitted(Decimal(unscaled).scaleb(-(value["scale"] or 0), context=_WIDE), type)
+        try:
+            unscaled = int.from_bytes(value["value"] or b"\0", "big", signed=True)
+            return fitted(Decimal(unscaled).scaleb(-(value["scale"] or 0), context=_WIDE), type)
+        except (ArithmeticError, TypeError):
+            raise Misfit(f"{value} is not a {type}") from None
     raise _wrong(value, type)
 
 

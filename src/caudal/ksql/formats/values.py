@@ -10,6 +10,7 @@ import re
 from base64 import b64decode
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import cache
 
 from caudal.ksql import types
 
@@ -91,23 +92,26 @@ def timestamp_of(ms: int) -> datetime:
 
 
 def fitted(value: Decimal, type: types.Decimal) -> Decimal:
-    """The value with the type's scale. Nothing is rounded: what has more digits is refused, as ksqlDB does.
+    """A finite value with the type's scale. Nothing is rounded: what has more digits is refused, as ksqlDB does.
 
     >>> fitted(Decimal("1.5"), types.decimal(4, 2))
     Decimal('1.50')
     """
-    if not value.is_finite():
-        raise Misfit(f"{value} is not a {type}")
     if value and value.adjusted() >= type.precision - type.scale:
         raise Misfit(
             f"Numeric field overflow: A field with precision {type.precision} and scale {type.scale} must round to an "
             f"absolute value less than 10^{type.precision - type.scale}. Got {_short(value)}"
         )
     try:
-        made = value.quantize(Decimal((0, (1,), -type.scale)), context=_EXACT)
+        made = value.quantize(_smallest(type.scale), None, _EXACT)
     except (Inexact, InvalidOperation):
         raise Misfit(f"Cannot fit decimal '{_short(value)}' into {type} without rounding") from None
     return made if made else abs(made)
+
+
+@cache
+def _smallest(scale: int) -> Decimal:
+    return Decimal((0, (1,), -scale))
 
 
 def _short(value: Decimal) -> str:
@@ -117,7 +121,7 @@ def _short(value: Decimal) -> str:
 
 def integer_of(text: str, type: types.SqlType) -> int:
     """As Java reads it: digits with an optional sign."""
-    if _INTEGER.fullmatch(text) is None or len(text) > 20:
+    if not ((text.isascii() and text.isdigit()) or _INTEGER.fullmatch(text)) or len(text) > 20:
         raise Misfit(f"Can't coerce string to type. targetType: {type}")
     return in_range(int(text), type)
 

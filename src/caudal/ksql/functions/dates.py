@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from caudal.ksql.functions.date_patterns import compiled
-from caudal.ksql.functions.intervals import interval
+from caudal.ksql.functions.intervals import UNITS, later, microseconds
 from caudal.ksql.functions.registry import scalar
 
 _EPOCH = date(1970, 1, 1)
@@ -19,7 +19,7 @@ _EPOCH_ORDINAL = _EPOCH.toordinal()
     description="A date and an interval later, such as DATEADD(DAYS, 3, d). Parts of a day are cut off.",
 )
 def dateadd(unit: str, count: int, day: date) -> date:
-    return day + timedelta(days=interval(unit, count) // timedelta(days=1))
+    return later(day, microseconds(unit, count))
 
 
 @scalar(
@@ -29,7 +29,7 @@ def dateadd(unit: str, count: int, day: date) -> date:
     description="A date and an interval earlier, such as DATESUB(DAYS, 3, d). Parts of a day are cut off.",
 )
 def datesub(unit: str, count: int, day: date) -> date:
-    return day + timedelta(days=interval(unit, -count) // timedelta(days=1))
+    return later(day, microseconds(unit, -count))
 
 
 @scalar(
@@ -65,7 +65,7 @@ def parse_date(text: str, pattern: str) -> date:
     description="The date a number of days after 1970-01-01.",
 )
 def from_days(days: int) -> date:
-    return date.fromordinal(days + _EPOCH_ORDINAL)
+    return later(_EPOCH, days * UNITS["DAYS"])
 
 
 @scalar(

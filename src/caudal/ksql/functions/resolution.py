@@ -1,7 +1,7 @@
 """Which function a call means: by name and the types of its arguments. And what there is, for SHOW and DESCRIBE.
 
 The modules of this package fill the registry when the first name is asked for; users' own functions come from the
-folder and the entry points that `user.py` knows.
+folder and the entry points that `origins.py` knows.
 """
 
 from __future__ import annotations
@@ -35,21 +35,28 @@ _Definition = TypeVar("_Definition", Scalar, Aggregate, TableFunction)
 ALIASES: dict[str, str] = {"STDDEV_SAMPLE": "STDDEV_SAMP"}
 
 _loading = threading.RLock()
-_loaded = False
+_begun: list[bool] = []  # by the thread that loads: a file that it loads asks for functions itself
+_loaded: list[bool] = []
 
 
 def load() -> None:
     """Everything that can be called is in the registry afterwards."""
-    global _loaded
     if _loaded:
         return
     with _loading:
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
-        _loaded = True
-        from caudal.ksql.functions import user
+        if _begun:
+            return
+        _begun.append(True)
+        try:
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{package.__name__}.{module.name}")
+        except BaseException:
+            _begun.clear()
+            raise
+        from caudal.ksql.functions import origins
 
-        user.load_configured()
+        origins.load_configured()
+        _loaded.append(True)
 
 
 # -- of a call ---------------------------------------------------------------------------------------------------------

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time
+from datetime import date, datetime, time
 
 from caudal.ksql.functions.date_patterns import compiled
-from caudal.ksql.functions.intervals import interval
+from caudal.ksql.functions.intervals import UNITS, later, microseconds
 from caudal.ksql.functions.registry import scalar
 
-# Far from both ends of what datetime holds, so that any INTEGER of hours can be added to it and taken off.
-_SOME_DAY = datetime(4000, 1, 1)
-_DAY = interval("DAY", 1)
+_SOME_DAY = date(2000, 1, 1)
 
 
 @scalar(
@@ -20,7 +18,7 @@ _DAY = interval("DAY", 1)
     description="A time and an interval later, past midnight where it must be.",
 )
 def timeadd(unit: str, count: int, at: time) -> time:
-    return (datetime.combine(_SOME_DAY, at) + interval(unit, count) % _DAY).time()
+    return later(datetime.combine(_SOME_DAY, at), microseconds(unit, count) % UNITS["DAYS"]).time()
 
 
 @scalar(

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from caudal.ksql.functions.date_patterns import compiled
-from caudal.ksql.functions.intervals import interval
+from caudal.ksql.functions.intervals import later, microseconds
 from caudal.ksql.functions.registry import scalar
 from caudal.ksql.functions.time_zones import zone
 
@@ -41,7 +41,7 @@ def convert_tz(moment: datetime, from_zone: str, to_zone: str) -> datetime:
     description="A timestamp and an interval later.",
 )
 def timestampadd(unit: str, count: int, moment: datetime) -> datetime:
-    return moment + interval(unit, count)
+    return later(moment, microseconds(unit, count))
 
 
 @scalar(
@@ -51,7 +51,7 @@ def timestampadd(unit: str, count: int, moment: datetime) -> datetime:
     description="A timestamp and an interval earlier.",
 )
 def timestampsub(unit: str, count: int, moment: datetime) -> datetime:
-    return moment - interval(unit, count)
+    return later(moment, microseconds(unit, -count))
 
 
 @scalar(
@@ -93,7 +93,7 @@ def parse_timestamp(text: str, pattern: str, zone_id: str = "UTC") -> datetime:
     description="The timestamp a number of milliseconds after 1970-01-01T00:00 UTC.",
 )
 def from_unixtime(milliseconds: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    return later(_EPOCH, milliseconds * 1000)
 
 
 @scalar(

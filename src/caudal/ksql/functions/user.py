@@ -1,4 +1,4 @@
-"""Functions of the users' own: `@udf`, `@udaf`, `@udtf`, and where they are loaded from.
+"""Functions of the users' own: `@udf`, `@udaf`, `@udtf`.
 
     from caudal.ksql import udf
 
@@ -10,48 +10,26 @@ Types are those of the hints: int is BIGINT, float DOUBLE, str, bool, bytes, dat
 and type variables as one expects; `params` and `returns` say it in SQL where hints cannot (INTEGER, DECIMAL(10, 2),
 STRUCT<…>, lambdas). NULL makes the result NULL without a call, except where a parameter is Optional.
 
-Files in the folders of CAUDAL_KSQL_EXT_DIR and entry points of the group `caudal.ksql` are loaded with the built-in
-functions. An expression that is sent to a worker takes along where users' functions came from, and loads the same
-there.
+`origins.py` is where they are loaded from.
 """
 
 from __future__ import annotations
 
 import datetime
 import decimal
-import hashlib
-import importlib
-import importlib.metadata
-import importlib.util
 import inspect
-import logging
-import os
-import sys
-import threading
 import types as python
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from caudal.ksql.errors import KsqlError
 from caudal.ksql.functions import registry
+from caudal.ksql.functions.origins import BadFunction, register_owned
 from caudal.ksql.functions.registry import Aggregate, Scalar, TableFunction, Udaf
 from caudal.ksql.functions.signatures import Signature, parse, parse_pattern
-from caudal.ksql.types import SqlType
+from caudal.ksql.types import Decimal, SqlType
 
-EXT_DIR = "CAUDAL_KSQL_EXT_DIR"
-ENTRY_POINTS = "caudal.ksql"
 CATEGORY = "USER"
-
-logger = logging.getLogger("caudal.ksql.functions")
-
-
-class BadFunction(KsqlError):
-    """A user's function that cannot be one of SQL, and why."""
-
-
 Params = str | Sequence[str] | None
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
@@ -99,9 +77,9 @@ def udf(
         seen, needed = shape.nulls(nulls)
         function = Scalar(
             shape.name, shape.signatures(), _described(description, call), CATEGORY,
-            _unless_null(call, needed) if seen and needed else call, seen, author=author or "User",
+            _checked_call(call, needed if seen else (), shape.returns), seen, author=author or "User",
         )  # fmt: skip
-        _register(registry.SCALARS, function, call)
+        register_owned(registry.SCALARS, function, call)
         return call
 
     return register(name) if callable(name) else register
@@ -133,7 +111,7 @@ def udtf(
         function = TableFunction(
             shape.name, shape.signatures(), _described(description, call), call, author=author or "User"
         )
-        _register(registry.TABLE_FUNCTIONS, function, call)
+        register_owned(registry.TABLE_FUNCTIONS, function, call)
         return call
 
     return register(name) if callable(name) else register
@@ -172,7 +150,7 @@ def udaf(
         function = Aggregate(
             shape.name, (shape.signature,), _described(description, of), shape.make, author=author or "User"
         )
-        _register(registry.AGGREGATES, function, of)
+        register_owned(registry.AGGREGATES, function, of)
         return of
 
     return register(name) if isinstance(name, type) else register
@@ -330,14 +308,62 @@ def _checked(text: str, name: str) -> str:
     return text
 
 
-def _unless_null(call: Callable[..., Any], needed: Sequence[int]) -> Callable[..., Any]:
-    def wrapped(*arguments: Any) -> Any:
+def _checked_call(call: Callable[..., Any], needed: Sequence[int], returns: str) -> Callable[..., Any]:
+    """The function, not called where a parameter that is needed is NULL, its result made what SQL expects of the type:
+    a DOUBLE that is an int, or a time without zone, would only fail later, far from here."""
+    fit = _FITTING.get(returns.upper())
+    pattern = parse_pattern(returns)
+    if isinstance(pattern, Decimal):
+        from caudal.ksql.expressions.casts import ToDecimal
+
+        fit = ToDecimal(pattern.precision, pattern.scale)
+    if fit is None and not needed:
+        return call
+
+    def checked(*arguments: Any) -> Any:
         for index in needed:
             if index < len(arguments) and arguments[index] is None:
                 return None
-        return call(*arguments)
+        found = call(*arguments)
+        return found if found is None or fit is None else fit(found)
 
-    return wrapped
+    return checked
+
+
+def _within(bits: int, name: str) -> Callable[[Any], int]:
+    limit = 1 << (bits - 1)
+
+    def fit(found: Any) -> int:
+        if isinstance(found, int) and -limit <= found < limit:
+            return int(found)
+        raise ValueError(f"The function returned {found!r}, which is no {name}.")
+
+    return fit
+
+
+def _utc(found: Any) -> datetime.datetime:
+    """Of a time without zone UTC is meant; what is finer than milliseconds is cut."""
+    if not isinstance(found, datetime.datetime):
+        raise ValueError(f"The function returned {found!r}, which is no TIMESTAMP.")
+    aware = found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+    return aware.replace(microsecond=aware.microsecond // 1000 * 1000)
+
+
+def _text(found: Any) -> str:
+    if isinstance(found, str):
+        return found
+    raise ValueError(f"The function returned {found!r}, which is no STRING.")
+
+
+_FITTING: dict[str, Callable[[Any], Any]] = {
+    "INTEGER": _within(32, "INTEGER"),
+    "INT": _within(32, "INTEGER"),
+    "BIGINT": _within(64, "BIGINT"),
+    "DOUBLE": float,
+    "STRING": _text,
+    "VARCHAR": _text,
+    "TIMESTAMP": _utc,
+}
 
 
 class _AggregateShape:
@@ -414,133 +440,3 @@ def _initials(of: type) -> list[inspect.Parameter]:
     if of.__init__ is object.__init__:  # type: ignore[misc]
         return []
     return list(inspect.signature(of).parameters.values())
-
-
-# -- where they come from ----------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Loaded:
-    """What came of a folder: the functions it defined, and the files that could not be used."""
-
-    names: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-
-_lock = threading.RLock()
-_owners: dict[str, str] = {}  # function → the module or file that defined it
-_folders: dict[str, Loaded] = {}
-_modules: dict[str, None] = {}  # imported modules that defined functions
-_problems: list[str] = []
-_loading: list[tuple[str, Loaded]] = []  # the file that is being loaded
-
-
-def _register(table: dict[str, list[Any]], function: Any, of: Any) -> None:
-    from caudal.ksql.functions import resolution
-
-    resolution.load()
-    name = function.name
-    owner = _loading[-1][0] if _loading else str(getattr(of, "__module__", "") or "__main__")
-    with _lock:
-        known = _owners.get(name)
-        tables = (registry.SCALARS, registry.AGGREGATES, registry.TABLE_FUNCTIONS)
-        if known is None and (name in resolution.ALIASES or any(name in one for one in tables)):
-            raise BadFunction(f"Function {name} cannot be defined: there is a built-in function of that name.")
-        if known is not None and known != owner:
-            raise BadFunction(f"Function {name} cannot be defined in {owner}: {known} has defined it already.")
-        for one in tables:
-            if one is not table and name in one:
-                del one[name]
-        overloads = [one for one in table.get(name, []) if one.signatures != function.signatures]
-        table[name] = [*overloads, function]
-        _owners[name] = owner
-        if _loading:
-            if name not in _loading[-1][1].names:
-                _loading[-1][1].names.append(name)
-        elif owner != "__main__":
-            _modules[owner] = None
-
-
-def load_folder(path: str | Path) -> Loaded:
-    """Imports each Python file of a folder, once; a file that fails is named, and the others are loaded."""
-    folder = Path(path).expanduser().resolve()
-    with _lock:
-        known = _folders.get(str(folder))
-        if known is not None:
-            return known
-        loaded = _folders[str(folder)] = Loaded()
-        if not folder.is_dir():
-            _problem(loaded, f"The folder of functions {folder} is not there.")
-            return loaded
-        for file in sorted(folder.glob("*.py")):
-            if file.name != "__init__.py":
-                _load_file(file, loaded)
-        return loaded
-
-
-def _load_file(file: Path, loaded: Loaded) -> None:
-    # A name of its own: a file json.py must not hide a module of that name.
-    name = f"_caudal_ksql_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        _problem(loaded, f"{file} is no Python file.")
-        return
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    _loading.append((str(file), loaded))
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        _problem(loaded, f"{file} was not loaded: {type(error).__name__}: {error}")
-    finally:
-        _loading.pop()
-
-
-def _problem(loaded: Loaded, text: str) -> None:
-    loaded.problems.append(text)
-    _problems.append(text)
-    logger.error("%s", text)
-
-
-def load_configured() -> None:
-    """The folders of the environment, and the entry points of what is installed."""
-    for folder in filter(None, os.environ.get(EXT_DIR, "").split(os.pathsep)):
-        load_folder(folder)
-    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        try:
-            point.load()
-        except Exception as error:
-            text = f"Entry point {point.name} ({point.value}) was not loaded: {type(error).__name__}: {error}"
-            _problems.append(text)
-            logger.error("%s", text)
-
-
-def problems() -> list[str]:
-    """What could not be loaded, one sentence each."""
-    return list(_problems)
-
-
-def owner(name: str) -> str | None:
-    """The file or module that defined a function; None for a built-in one."""
-    return _owners.get(name.upper())
-
-
-def origins() -> tuple[tuple[str, str], ...]:
-    """What a worker has to load to have the same functions."""
-    return (
-        *(("folder", folder) for folder, loaded in _folders.items() if loaded.names),
-        *(("module", module) for module in _modules),
-    )
-
-
-def load_origins(recorded: Sequence[tuple[str, str]]) -> None:
-    """On a worker; what cannot be loaded is said by whoever misses a function."""
-    for kind, name in recorded:
-        if kind == "folder":
-            load_folder(name)
-        elif name not in sys.modules:
-            try:
-                importlib.import_module(name)
-            except Exception as error:
-                logger.error("Module %s with functions of KSQL was not loaded: %s", name, error)

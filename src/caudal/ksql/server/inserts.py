@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import orjson
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from caudal.ksql.server.answers import (
     BAD_REQUEST,
@@ -36,9 +37,7 @@ class Inserts:
         target = _name(text_of(arguments, "target"))
         self._asking.engine.catalog.source(target)
         acknowledged = self._acknowledged(target, lines)
-        if media_type == JSON:
-            return StreamingResponse(_as_array(acknowledged), media_type=media_type)
-        return StreamingResponse(_as_lines(acknowledged), media_type=media_type)
+        return _BothWays(_as_array(acknowledged) if media_type == JSON else _as_lines(acknowledged), media_type)
 
     async def _acknowledged(self, target: str, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Rows are written in their order; the first that cannot be ends the stream."""
@@ -51,6 +50,25 @@ class Inserts:
                 return
             yield orjson.dumps({"status": "ok", "seq": number})
             number += 1
+
+
+class _BothWays(Response):
+    """An answer that is sent while the request is still being read: Starlette's own would read its parts away,
+    looking for a client that has gone."""
+
+    def __init__(self, parts: AsyncIterator[bytes], media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        self._parts = parts
+        del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        try:
+            async for part in self._parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        except ClientDisconnect:
+            return
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _name(target: str) -> str:

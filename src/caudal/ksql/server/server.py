@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 from urllib.parse import urlsplit
 
@@ -58,7 +59,8 @@ class KsqlServer:
 
 def _config(listener: socket.socket) -> Config:
     config = Config()
-    config.bind = [f"fd://{listener.fileno()}"]
+    # A descriptor of its own: hypercorn closes the one it is given.
+    config.bind = [f"fd://{os.dup(listener.fileno())}"]
     config.accesslog = None
     config.errorlog = logging.getLogger("caudal.ksql.http")
     logging.getLogger("caudal.ksql.http").setLevel(logging.WARNING)

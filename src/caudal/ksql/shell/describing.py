@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from caudal.ksql.shell.drawing import Entity, Part, draws, table, text, type_text
+from caudal.ksql.syntax.names import written_name
 
 _ROLES = {"KEY": "key", "HEADER": "header"}
 
@@ -34,7 +35,7 @@ def source(one: Entity) -> Iterator[Part]:
     if one.get("extended"):
         yield from _source_more(one)
     else:
-        yield f"For runtime statistics and query details run: DESCRIBE {text(one.get('name'))} EXTENDED;"
+        yield f"For runtime statistics and query details run: DESCRIBE {written_name(text(one.get('name')))} EXTENDED;"
 
 
 def _source_facts(one: Entity) -> Iterator[Part]:

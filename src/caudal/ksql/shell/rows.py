@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from caudal.ksql.shell.screen import clean
 
 # What a type needs at most; what has no entry shares the room that is left.
 _NEEDED = {"BOOLEAN": 5, "INTEGER": 11, "BIGINT": 20, "DOUBLE": 22, "DATE": 10, "TIME": 12, "TIMESTAMP": 23}
-_LEAST, _COMFORTABLE, _MOST = 6, 12, 60
+_LEAST, _COMFORTABLE, _MOST = 6, 12, 40
 
 
 def shown(value: Any) -> str:
@@ -76,8 +77,8 @@ def _widths(names: Sequence[str], types: Sequence[str], total: int) -> list[int]
     room = max(total - len(names) - 1, _LEAST * len(names))
     needed: list[int | None] = []
     for at, name in enumerate(names):
-        of = types[at].split("(")[0].split("<")[0] if at < len(types) else ""
-        needed.append(max(_NEEDED[of], cell_len(name)) if of in _NEEDED else None)
+        own = _needed(types[at]) if at < len(types) else None
+        needed.append(None if own is None else max(own, cell_len(name)))
     open_ended = needed.count(None)
     left = room - sum(width for width in needed if width is not None)
     if left < open_ended * _COMFORTABLE:
@@ -85,3 +86,12 @@ def _widths(names: Sequence[str], types: Sequence[str], total: int) -> list[int]
         return [each + (at < more) for at in range(len(names))]
     share = min(left // open_ended, _MOST) if open_ended else 0
     return [share if width is None else width for width in needed]
+
+
+def _needed(of: str) -> int | None:
+    """
+    >>> _needed("BIGINT"), _needed("DECIMAL(10, 2)"), _needed("STRING")
+    (20, 12, None)
+    """
+    decimal = re.fullmatch(r"DECIMAL\(([0-9]+), *[0-9]+\)", of)
+    return int(decimal.group(1)) + 2 if decimal else _NEEDED.get(of)

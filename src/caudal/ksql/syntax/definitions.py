@@ -183,7 +183,8 @@ class DefinitionParser(QueryParser):
         kind = self._source_kind("SYSTEM")
         name = self.name(f"the name of the {kind.value.lower()}")
         columns: list[ColumnDefinition] = []
-        while not columns or self.take_sign(","):
+        # ksqlDB's reference shows several without commas, its grammar has them: both are read.
+        while not columns or self.take_sign(",") or self.is_word("ADD"):
             self.expect_word("ADD")
             # COLUMN is not reserved: `ADD column INT` adds one of that name.
             if self.is_word("COLUMN") and self.ahead().kind in (Kind.WORD, Kind.QUOTED) and self._has_two_ahead():

@@ -82,6 +82,8 @@ class ExpressionParser(TypeParser):
         token = self.token
         if token.kind is Kind.SIGN and token.value in _COMPARISONS:
             self.advance()
+            if token.value == "=" and self.is_sign("="):
+                raise self.problem("Equality is written with one =.", self.at())
             right = self.value()
             self.grown(height, self.height)
             return tree.Comparison(token.value, operand, right, at=operand.at)
@@ -243,6 +245,8 @@ class ExpressionParser(TypeParser):
                 return self._case(at)
             case "CAST":
                 return self._cast(at)
+            case "SELECT":
+                raise self.problem("A subquery can stand in FROM only.", at)
             case "ARRAY" if following == "[":
                 self.advance()
                 self.advance()
@@ -286,6 +290,8 @@ class ExpressionParser(TypeParser):
             self.expect_sign(")")
             self.grown(1)
             return tree.Call(name.upper(), (star,), at=at)
+        if self.is_word("DISTINCT"):
+            raise self.problem("DISTINCT cannot stand in a call; there is COUNT_DISTINCT(x).", self.at())
         unit: tuple[Expression, ...] = ()
         if name.upper() in UNIT_FUNCTIONS and self.token.value in MILLISECONDS and self.ahead().text == ",":
             unit = (tree.Literal(self.token.value, at=self.at()),)

@@ -154,6 +154,12 @@ WITH = [
         "Invalid value true for property REPLICAS: a whole number is needed.",
     ),
     (
+        f"CREATE STREAM s (a INT) WITH ({OK}, «cleanup_policy='compct')",
+        "Invalid value 'compct' for property CLEANUP_POLICY: it is one of COMPACT, DELETE, COMPACT,DELETE. Did you "
+        "mean "
+        "'COMPACT'?",
+    ),
+    (
         f"CREATE STREAM s (a INT) WITH ({OK}, «retention_ms='week')",
         "Invalid value 'week' for property RETENTION_MS: a whole number is needed.",
     ),

@@ -394,3 +394,48 @@ def test_a_record_is_not_to_blame_for_a_registry_that_is_away(format: str, monke
     if format != "JSON_SR":  # which does not ask
         with pytest.raises(SchemasUnavailable):
             serde.deserialize(b"\x00\x00\x00\x00\x07\x02")
+
+
+DECIMALS: list[tuple[Any, str]] = [
+    ({"value": b"\x01", "precision": 1, "scale": -5}, "Numeric field overflow"),
+    ({"value": b"\x01", "precision": 1, "scale": 5}, "without rounding"),
+    ({"value": b"\x01", "precision": 1, "scale": 2**31 - 1}, "is not a DECIMAL"),
+    ({"value": b"\x7f" * 2000, "precision": 1, "scale": 0}, "Numeric field overflow"),
+]
+
+
+@pytest.mark.parametrize(("value", "cause"), DECIMALS, ids=lambda value: str(value)[:40])
+def test_decimals_of_other_writers_that_do_not_fit(value: Any, cause: str) -> None:
+    text = 'syntax = "proto3"; import "confluent/type/decimal.proto"; message M { confluent.type.Decimal p = 1; }'
+    data = Protobuf(text, registry=REGISTRY, subject="any").serialize({"p": value})
+    serde = ready(value_serde(Format("PROTOBUF"), [Column("P", types.decimal(6, 2))]))
+    with pytest.raises(SerdeError, match=cause):
+        serde.deserialize(data)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_double_that_is_no_decimal(value: float) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "p", "type": "double"}]}
+    data = Avro(schema, registry=REGISTRY, subject="any").serialize({"p": value})
+    serde = ready(value_serde(Format("AVRO"), [Column("P", types.decimal(6, 2))]))
+    with pytest.raises(SerdeError, match=r"sourceType: float, requiredType: DECIMAL\(6, 2\), path: \$\.P"):
+        serde.deserialize(data)
+
+
+def test_a_sink_with_a_schema_by_id_has_its_columns(registry: RegistryClient) -> None:
+    fields = [{"name": "a", "type": "int"}, {"name": "b", "type": ["null", "string"], "default": None}]
+    id = registry.register("given", json.dumps({"type": "record", "name": "G", "fields": fields})).id
+    single = registry.register("single", '"long"').id
+    schemas, by_id = RegistrySchemas(registry), Format("AVRO", (("schema_id", id),))
+    assert register_sink(schemas, "out", Format("KAFKA"), [], by_id, [Column("a", types.INTEGER)]) == {}
+    key = Format("AVRO", (("schema_id", single),))
+    assert register_sink(schemas, "out", key, [Column("K", types.BIGINT, Place.KEY)], Format("JSON"), []) == {}
+    for columns in ([Column("A", types.INTEGER)], [Column("a", types.BIGINT)], [Column("c", types.INTEGER)]):
+        with pytest.raises(
+            KsqlError, match=r"^The following value columns are changed, missing or reordered: \[.*\]\. "
+        ):
+            register_sink(schemas, "out", Format("KAFKA"), [], by_id, columns)
+    with pytest.raises(
+        KsqlError, match=r"^The following key columns .* Schema from schema registry is \[ROWKEY BIGINT\]"
+    ):
+        register_sink(schemas, "out", key, [Column("K", types.STRING, Place.KEY)], Format("JSON"), [])

@@ -22,7 +22,7 @@ from caudal.ksql.expressions.aggregation import Aggregation
 from caudal.ksql.expressions.compiled import compile_value
 from caudal.ksql.expressions.evaluate import evaluate
 from caudal.ksql.expressions.scope import Binding, Scope, Where
-from caudal.ksql.functions import registry, resolution, user
+from caudal.ksql.functions import origins, registry, resolution
 from caudal.ksql.syntax.parser import parse_expression
 from caudal.ksql.syntax.tree import Call
 from caudal.ksql.types import BIGINT, STRING
@@ -37,8 +37,8 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     tables: list[dict[str, Any]] = [registry.SCALARS, registry.AGGREGATES, registry.TABLE_FUNCTIONS]
     before = [dict(table) for table in tables]
     for name in ("_owners", "_folders", "_modules"):
-        monkeypatch.setattr(user, name, {})
-    monkeypatch.setattr(user, "_problems", [])
+        monkeypatch.setattr(origins, name, {})
+    monkeypatch.setattr(origins, "_problems", [])
     yield
     for table, old in zip(tables, before, strict=True):
         table.clear()
@@ -155,6 +155,35 @@ def test_failure_is_null_with_a_line() -> None:
     assert processing_log.message_of(lines[0]) == "broken"
 
 
+@pytest.mark.parametrize(
+    ("returns", "given", "expected"),
+    [
+        ("DOUBLE", 1, 1.0),
+        ("BIGINT", True, 1),
+        ("DECIMAL(5, 2)", decimal.Decimal("1.005"), decimal.Decimal("1.01")),
+        ("DECIMAL(5, 2)", 7, decimal.Decimal("7.00")),
+        ("TIMESTAMP", datetime.datetime(2026, 1, 1, microsecond=1999),
+         datetime.datetime(2026, 1, 1, microsecond=1000, tzinfo=datetime.UTC)),
+        ("BIGINT", 2**63, None),
+        ("INTEGER", 2**31, None),
+        ("BIGINT", "1", None),
+        ("STRING", 1, None),
+        ("DECIMAL(3, 2)", 10, None),
+        ("TIMESTAMP", "now", None),
+        ("STRING", None, None),
+    ],
+)  # fmt: skip
+def test_result_is_made_what_the_type_says(returns: str, given: Any, expected: Any) -> None:
+    @udf(params="a INTEGER", returns=returns)
+    def u_given(a: int) -> Any:
+        return given
+
+    with processing_log.collected() as lines:
+        found = evaluate("U_GIVEN(1)")[1]
+    assert (type(found), found) == (type(expected), expected)
+    assert len(lines) == (expected is None and given is not None)
+
+
 # -- what is refused --
 
 
@@ -212,7 +241,7 @@ def kwargs(**a: int) -> int:
 def test_refused(call: Callable[..., Any], options: dict[str, Any], message: str) -> None:
     options = dict(options)
     before = set(resolution.names())
-    with pytest.raises(user.BadFunction) as caught:
+    with pytest.raises(origins.BadFunction) as caught:
         udf(options.pop("name", None), **options)(call)
     assert message in caught.value.message
     assert set(resolution.names()) == before
@@ -301,7 +330,7 @@ def test_aggregate_of_any_type_said_in_sql() -> None:
 
 
 def test_aggregate_without_a_method() -> None:
-    with pytest.raises(user.BadFunction, match="The aggregate Half has no method 'merge'"):
+    with pytest.raises(origins.BadFunction, match="The aggregate Half has no method 'merge'"):
 
         @udaf
         class Half:
@@ -319,7 +348,7 @@ def test_table_function() -> None:
 
     function, row, _ = resolution.table_function("U_UP_TO", [BIGINT])
     assert row == BIGINT and list(function.call(3)) == [0, 1, 2]
-    with pytest.raises(user.BadFunction, match="must return list\\[T\\] or Iterator\\[T\\]"):
+    with pytest.raises(origins.BadFunction, match="must return list\\[T\\] or Iterator\\[T\\]"):
 
         @udtf
         def u_one(n: int) -> int:
@@ -341,9 +370,9 @@ def test_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert len(loaded.problems) == 2
     assert "broken.py was not loaded: ModuleNotFoundError: No module named 'nothing_of_that_name'" in loaded.problems[0]
     assert "clash.py was not loaded: BadFunction" in loaded.problems[1]
-    assert user.problems() == loaded.problems and "broken.py" in caplog.text
+    assert origins.problems() == loaded.problems and "broken.py" in caplog.text
     assert evaluate("U_LOADED(1)")[1] == 2
-    assert user.owner("u_loaded") == str(tmp_path / "json.py")
+    assert origins.owner("u_loaded") == str(tmp_path / "json.py")
     assert sys.modules["json"].__file__ != str(tmp_path / "json.py")
     assert load_folder(tmp_path) is loaded  # once
 
@@ -407,6 +436,6 @@ def test_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ImportError("gone")
 
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Broken(), Point()])
-    user.load_configured()
+    origins.load_configured()
     assert loaded == ["a.module"]
-    assert user.problems() == ["Entry point mine (a.module) was not loaded: ImportError: gone"]
+    assert origins.problems() == ["Entry point mine (a.module) was not loaded: ImportError: gone"]

@@ -124,7 +124,7 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
-    def wait_for(self, pattern: str, seconds: float = 20) -> str:
+    def wait_for(self, pattern: str, seconds: float = 45) -> str:
         """Reads until the pattern has come since the last one that was waited for."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.seen)):
@@ -188,7 +188,7 @@ def test_a_session_in_a_terminal(terminal: Terminal, server: FakeServer, tmp_pat
     terminal.wait_for("ksql>")
     terminal.type("exit\r")
     terminal.wait_for("Goodbye")
-    assert terminal.process.wait(10) == 0
+    assert terminal.process.wait(30) == 0
     assert server.texts()[0] == "CREATE STREAM s (a INT)\nWITH (kafka_topic='s');"
     assert server.texts()[-1] == "DESCRIBE s;"
     assert not any("EVERYTHING" in text for text in server.texts())

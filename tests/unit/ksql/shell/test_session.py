@@ -47,13 +47,14 @@ def test_a_pull_query_is_a_table(session: Session, server: FakeServer, screen: S
     server.queries["SELECT * FROM t;"] = [HEADER, [1, "a"], [2, None], [3, "x" * 100]]
     session.run_text("SELECT * FROM t;")
     assert screen.text.splitlines() == [
-        "+-----------+------------------------------------------------------------+",
-        "|ID         |NAME                                                        |",
-        "+-----------+------------------------------------------------------------+",
-        "|1          |a                                                           |",
-        "|2          |null                                                        |",
-        f"|3          |{'x' * 60}|",
-        f"|           |{'x' * 40}                    |",
+        f"+-----------+{'-' * 40}+",
+        f"|ID         |{'NAME':<40}|",
+        f"+-----------+{'-' * 40}+",
+        f"|1          |{'a':<40}|",
+        f"|2          |{'null':<40}|",
+        f"|3          |{'x' * 40}|",
+        f"|           |{'x' * 40}|",
+        f"|           |{'x' * 20:<40}|",
         "Query Completed: 3 rows",
     ]
 
@@ -61,7 +62,7 @@ def test_a_pull_query_is_a_table(session: Session, server: FakeServer, screen: S
 def test_a_push_query_says_why_it_ended(session: Session, server: FakeServer, screen: Seen) -> None:
     limited = PUSH.replace(";", " LIMIT 1;")
     server.queries |= {PUSH: [HEADER, [1, "a"]], limited: [HEADER, [1, "a"], {"finalMessage": "Limit Reached"}]}
-    row = f"|1          |{'a':<60}|"
+    row = f"|1          |{'a':<40}|"
     session.run_text(limited)
     assert screen.lines[-3:] == [row, "Limit Reached", "Query terminated"]
     session.run_text(PUSH)

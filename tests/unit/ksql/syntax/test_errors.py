@@ -28,8 +28,8 @@ def test_the_sentence_and_its_place(written: str, expected: str) -> None:
 
 def test_the_caret_stands_below_the_mistake() -> None:
     with pytest.raises(SyntaxProblem) as caught:
-        parse_statement("SELECT a\n  FROM s\n  WHERE a ==\t1")
-    assert caught.value.explained() == ("line 3:12: Expected an expression, found '='.\n  WHERE a ==\t1\n           ^")
+        parse_statement("SELECT a\n  FROM s\n\tWHERE a =*\t1")
+    assert caught.value.explained() == ("line 3:11: Expected an expression, found '*'.\n\tWHERE a =*\t1\n\t         ^")
 
 
 DEEP = [
