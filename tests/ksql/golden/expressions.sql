@@ -242,3 +242,21 @@ INSERT INTO s (k, a, b, t) VALUES ('three', 3, 4, 'x');
 INSERT INTO s (k, a, b, t) VALUES ('four', 0, NULL, 'x');
 ASSERT VALUES o (k) VALUES ('one');
 ASSERT VALUES o (k) VALUES ('two');
+
+--@test: a text put together with a null
+CREATE STREAM s (k STRING KEY, a STRING) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, 'x' || a AS p, CONCAT('x', a, 'y') AS q, CONCAT_WS('-', 'x', a, 'y') AS r FROM s;
+INSERT INTO s VALUES ('x', NULL);
+ASSERT VALUES o (p, q, r) VALUES ('x', 'xy', 'x-y');
+
+--@test: numbers go around at their ends
+CREATE STREAM s (k STRING KEY, a INT, l BIGINT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a + 1 AS p, l + 1 AS q FROM s;
+INSERT INTO s VALUES ('x', 2147483647, 9223372036854775807);
+ASSERT VALUES o (p, q) VALUES (-2147483648, CAST('-9223372036854775808' AS BIGINT));
+
+--@test: a comparison with null is false
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a > 1 AS p, a = 1 AS q, a <> 1 AS r, a IN (1, 2) AS t FROM s;
+INSERT INTO s VALUES ('x', NULL);
+ASSERT VALUES o (p, q, r, t) VALUES (FALSE, FALSE, FALSE, FALSE);
