@@ -260,3 +260,31 @@ CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE
 CREATE STREAM o AS SELECT k, a > 1 AS p, a = 1 AS q, a <> 1 AS r, a IN (1, 2) AS t FROM s;
 INSERT INTO s VALUES ('x', NULL);
 ASSERT VALUES o (p, q, r, t) VALUES (FALSE, FALSE, FALSE, FALSE);
+
+--@test: ROWTIME compared with a text
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a FROM s WHERE ROWTIME >= '2024-02-29' AND '2024-02-29T12:00' > ROWTIME;
+INSERT INTO s (ROWTIME, k, a) VALUES (1709164799999, 'x', 1);
+INSERT INTO s (ROWTIME, k, a) VALUES (1709164800000, 'y', 2);
+INSERT INTO s (ROWTIME, k, a) VALUES (1709208000000, 'z', 3);
+ASSERT VALUES o (k, a) VALUES ('y', 2);
+
+--@test: ROWTIME between texts with a zone
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a FROM s WHERE ROWTIME BETWEEN '2024-02-29T01:00:00+0100' AND '2024-02-29T00:00:00.500';
+INSERT INTO s (ROWTIME, k, a) VALUES (1709164799999, 'x', 1);
+INSERT INTO s (ROWTIME, k, a) VALUES (1709164800500, 'y', 2);
+INSERT INTO s (ROWTIME, k, a) VALUES (1709164800501, 'z', 3);
+ASSERT VALUES o (k, a) VALUES ('y', 2);
+
+--@test: ROWTIME compared with a text that is no time
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a FROM s WHERE ROWTIME >= 'yesterday';
+--@expected.error: KsqlError
+--@expected.message: Failed to parse timestamp 'yesterday'
+
+--@test: a number compared with a text stays refused
+CREATE STREAM s (k STRING KEY, a BIGINT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a FROM s WHERE a >= '2024-02-29';
+--@expected.error: KsqlError
+--@expected.message: Cannot compare
