@@ -157,3 +157,12 @@ CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTI
 CREATE TABLE j AS SELECT o.id, name FROM o FULL JOIN c ON o.c = c.id;
 --@expected.error: KsqlError
 --@expected.message: full-outer join not supported for foreign-key table-table join
+
+--@test: a table with itself
+CREATE TABLE e (id INT PRIMARY KEY, boss INT, name STRING) WITH (KAFKA_TOPIC='e', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT a.id AS id, a.name AS name, b.name AS boss FROM e AS a JOIN e AS b ON a.boss = b.id;
+INSERT INTO e (ROWTIME, id, boss, name) VALUES (0, 1, NULL, 'Ada');
+INSERT INTO e (ROWTIME, id, boss, name) VALUES (1, 2, 1, 'Bob');
+INSERT INTO e (ROWTIME, id, boss, name) VALUES (2, 1, NULL, 'Eve');
+ASSERT VALUES o (id, name, boss) VALUES (2, 'Bob', 'Ada');
+ASSERT VALUES o (id, name, boss) VALUES (2, 'Bob', 'Eve');

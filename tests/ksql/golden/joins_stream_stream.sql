@@ -297,3 +297,12 @@ INSERT INTO l (ROWTIME, k, a) VALUES (0, NULL, 1);
 INSERT INTO l (ROWTIME, k, a) VALUES (1, 'x', 2);
 ASSERT VALUES o (k, a, b) VALUES (NULL, 1, NULL);
 ASSERT VALUES o (k, a, b) VALUES ('x', 2, NULL);
+
+--@test: a full join on several columns has several synthetic keys
+CREATE STREAM l (k STRING KEY, a INT, x STRING) WITH (KAFKA_TOPIC='l', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM r (k STRING KEY, b INT, y STRING) WITH (KAFKA_TOPIC='r', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o WITH (KEY_FORMAT='JSON') AS SELECT ROWKEY AS p, ROWKEY_1 AS q, x, y FROM l FULL JOIN r WITHIN 1 HOUR ON l.k = r.k AND l.a = r.b;
+INSERT INTO l (ROWTIME, k, a, x) VALUES (0, 'p', 1, 'x');
+INSERT INTO r (ROWTIME, k, b, y) VALUES (1, 'p', 1, 'y');
+ASSERT VALUES o (p, q, x, y) VALUES ('p', 1, 'x', NULL);
+ASSERT VALUES o (p, q, x, y) VALUES ('p', 1, 'x', 'y');

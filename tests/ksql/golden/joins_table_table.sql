@@ -149,3 +149,21 @@ CREATE TABLE r (k STRING PRIMARY KEY, b INT) WITH (KAFKA_TOPIC='r', PARTITIONS=1
 CREATE TABLE o AS SELECT c.k AS k, n, b FROM c JOIN r ON c.k = r.k;
 --@expected.error: KsqlError
 --@expected.message: Can not join windowed source to non-windowed source
+
+--@test: sessions are joined session by session
+CREATE STREAM s (k STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE a AS SELECT k, COUNT(*) AS c FROM s WINDOW SESSION (10 SECONDS) GROUP BY k;
+CREATE TABLE b AS SELECT k, SUM(n) AS t FROM s WINDOW SESSION (10 SECONDS) GROUP BY k;
+CREATE TABLE o AS SELECT a.k AS k, c, t FROM a JOIN b ON a.k = b.k;
+INSERT INTO s (ROWTIME, k, n) VALUES (0, 'x', 5);
+INSERT INTO s (ROWTIME, k, n) VALUES (20000, 'x', 6);
+ASSERT VALUES o (k, WINDOWSTART, WINDOWEND, c, t) VALUES ('x', 0, 0, 1, 5);
+ASSERT VALUES o (k, WINDOWSTART, WINDOWEND, c, t) VALUES ('x', 20000, 20000, 1, 6);
+
+--@test: a session's table with one of time windows
+CREATE STREAM s (k STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE a AS SELECT k, COUNT(*) AS c FROM s WINDOW SESSION (10 SECONDS) GROUP BY k;
+CREATE TABLE b AS SELECT k, SUM(n) AS t FROM s WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY k;
+CREATE TABLE o AS SELECT a.k AS k, c, t FROM a JOIN b ON a.k = b.k;
+--@expected.error: KsqlError
+--@expected.message: Incompatible windowed sources
