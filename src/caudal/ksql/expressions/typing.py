@@ -395,6 +395,11 @@ class _Typer:
         arguments, kinds = self.arguments(node)
         function, result, parameters = resolution.scalar(node.name, kinds, node.at)
         converted = self.converted(node, arguments, parameters)
+        if function.check is not None:
+            try:
+                function.check([one.value if isinstance(one, typed.Constant) else None for one in converted])
+            except ValueError as error:
+                raise KsqlError(f"Function '{node.name}' cannot be used like this: {error}", node.at) from None
         return typed.Invocation(result, function, tuple(converted))
 
     def arguments(self, node: tree.Call) -> tuple[list[Typed | None], list[Argument]]:

@@ -27,6 +27,8 @@ from caudal.ksql.server.answers import (
     V1,
     V2,
     Refused,
+    as_array,
+    as_lines,
     body_of,
     error_body,
     json_response,
@@ -115,9 +117,9 @@ class Queries:
             rows.close()
             raise Refused(400, BAD_REQUEST, "PRINT is answered by /query: it is text, and not rows.")
         if media_type == PROTOBUF:
-            return StreamingResponse(_as_array(self._protobuf(rows)), media_type=media_type)
+            return StreamingResponse(as_array(self._protobuf(rows)), media_type=media_type)
         items = self._new(rows)
-        lines = _as_array(items) if media_type != DELIMITED else _as_lines(items)
+        lines = as_array(items) if media_type != DELIMITED else as_lines(items)
         return StreamingResponse(lines, media_type=media_type)
 
     async def _new(self, rows: Rows) -> AsyncIterator[bytes]:
@@ -215,16 +217,3 @@ class Queries:
 def _text(schema: Schema) -> str:
     """As the header of /query has it: names always quoted."""
     return ", ".join(f"`{quoted(column.name).strip('`')}` {column.type}" for column in schema)
-
-
-async def _as_lines(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for item in items:
-        yield item + b"\n"
-
-
-async def _as_array(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    before = b"["
-    async for item in items:
-        yield before + item
-        before = b",\n"
-    yield b"]\n"

@@ -50,6 +50,11 @@ def test_defaults_of_grace_and_retention(clause: str, grace: int, retention: int
     assert (step.windows.grace, plan.retention) == (grace * HOUR, retention * HOUR)
 
 
+def test_an_avro_key_is_named_after_its_sink() -> None:
+    (plan,) = harness().execute("CREATE STREAM line WITH (FORMAT='AVRO') AS SELECT * FROM m;")
+    assert dict(plan.key_format.properties)["full_schema_name"] == "io.confluent.ksql.avro_schemas.LineKey"
+
+
 def test_sources_are_named_once_in_the_order_they_are_read() -> None:
     (plan,) = harness().execute(
         "SELECT * FROM s a JOIN t ON a.k = t.k JOIN (SELECT k, c FROM r) i WITHIN 1 HOUR ON a.k = i.k EMIT CHANGES;"
