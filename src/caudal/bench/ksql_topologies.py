@@ -1,5 +1,6 @@
-"""The windowed aggregate of `caudal bench ksql`, twice: as SQL, and written by hand with the DSL. Same input, same window
-and grace, same columns of the result.
+"""The windowed aggregate of `caudal bench ksql`, twice: as SQL, and written by hand with the DSL.
+
+Same input, same window and grace, same columns of the result.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ GRACE_MS = 24 * 60 * 60 * 1000
 
 ORDERS = (
     "CREATE STREAM {name} (USER_NAME STRING KEY, ID BIGINT, AMOUNT BIGINT, REGION STRING) "
-    "WITH (KAFKA_TOPIC='{topic}', VALUE_FORMAT='JSON');"
+    "WITH (KAFKA_TOPIC='{topic}', PARTITIONS={partitions}, VALUE_FORMAT='JSON');"
 )
 TOTALS = (
     "CREATE TABLE TOTALS WITH (KAFKA_TOPIC='{topic}') AS SELECT USER_NAME, COUNT(*) AS ORDERS, SUM(AMOUNT) AS AMOUNT "
@@ -32,7 +33,7 @@ TOTALS = (
 
 def written_as_sql(job: Job) -> Topology:
     catalog = Catalog()
-    orders = parse_statement(ORDERS.format(name="ORDERS", topic=job.input))
+    orders = parse_statement(ORDERS.format(name="ORDERS", topic=job.input, partitions=1))
     totals = parse_statement(TOTALS.format(topic=job.output, size=job.window, grace=GRACE_MS))
     assert isinstance(orders, CreateSource) and isinstance(totals, CreateAsSelect)
     catalog.sources["ORDERS"] = source_of(orders, catalog, registry=None, statement_properties={})
