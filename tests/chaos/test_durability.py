@@ -206,6 +206,18 @@ def test_metadata_survives_a_power_loss(data: Path, meter: PowerMeter, tmp_path:
         assert sorted(broker.broker.metadata.topics) == ["t1", "t2", "t3", "t4"]
 
 
+def test_a_deleted_topic_does_not_come_back_in_one_of_its_name(data: Path, meter: PowerMeter, tmp_path: Path) -> None:
+    """The folder of the old one may be found under the name of the new one: its id, synced with its records, tells."""
+    with embedded_broker(data=data) as broker, Raw(broker.port) as client:
+        assert client.create_topic("t", {"flush.messages": "1"}) == ErrorCode.none
+        write(client, "t", -1)
+        assert client.request(ApiKey.DELETE_TOPICS, 1, {"topic_names": ["t"], "timeout": 1000})
+        assert client.create_topic("t", {"flush.messages": "1"}) == ErrorCode.none
+        image = meter.image()
+        broker.kill()
+    assert found_in(image.restore(tmp_path / "image"), "t") == []
+
+
 def test_producer_ids_are_never_given_out_twice(data: Path, meter: PowerMeter, tmp_path: Path) -> None:
     def new_id(client: Raw) -> int:
         answer = client.request(ApiKey.INIT_PRODUCER_ID, 4, {"producer_id": -1, "producer_epoch": -1})

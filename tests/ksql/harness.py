@@ -12,6 +12,7 @@ is made later begins with what its topics hold by then. Every topic has one part
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections import deque
 from collections.abc import Iterable
@@ -19,16 +20,18 @@ from typing import Any, NamedTuple
 
 from caudal.ksql.catalog import Catalog
 from caudal.ksql.errors import KsqlError
+from caudal.ksql.formats.ddl import source_of
 from caudal.ksql.formats.serdes import key_serde, row_serde, value_serde
 from caudal.ksql.planner.plan import plan_query
 from caudal.ksql.planner.planned import PlannedQuery, Sink
-from caudal.ksql.schema import Column, Place, Schema
-from caudal.ksql.sources import Format, Source, SourceKind, Window, WindowKind
-from caudal.ksql.syntax.parser import parse_script
-from caudal.ksql.syntax.statements import CreateAsSelect, CreateSource, CreateType, InsertInto, Property, Query
+from caudal.ksql.schema import Place, Schema
+from caudal.ksql.sources import Format, Source, SourceKind, Window
+from caudal.ksql.syntax.parser import parse_script, resolve_type
+from caudal.ksql.syntax.statements import CreateAsSelect, CreateSource, CreateType, InsertInto, Query
 from caudal.runtime.record import Windowed
 from caudal.runtime.test_driver import TopologyTestDriver
 
+_NUMBERS = itertools.count()
 Headers = tuple[tuple[str, bytes | None], ...]
 
 
@@ -60,11 +63,12 @@ class Running:
 
 
 class Harness:
-    def __init__(self, registry: str = "mock://harness") -> None:
+    def __init__(self, registry: str | None = None, properties: dict[str, Any] | None = None) -> None:
+        self.properties = properties or {}
         self.catalog = Catalog()
         self.topics: dict[str, list[Message]] = {}
         self.running: list[Running] = []
-        self.registry = registry
+        self.registry = registry or f"mock://harness-{next(_NUMBERS)}"  # each its own
         self._read: dict[str, int] = {}
 
     # -- statements ----------------------------------------------------------------------------------------------------
@@ -75,18 +79,19 @@ class Harness:
         for statement in parse_script(text):
             try:
                 if isinstance(statement, CreateSource):
-                    self.catalog.sources[statement.name] = source_of(statement, self.catalog)
+                    self.catalog.sources[statement.name] = source_of(
+                        statement, self.catalog, statement_properties=self.properties
+                    )
                 elif isinstance(statement, CreateAsSelect):
-                    sink = Sink(statement.name, statement.kind, _properties(statement.properties))
+                    sink = Sink(statement.name, statement.kind, statement.properties)
                     plans.append(self.start(statement.query, sink))
                 elif isinstance(statement, InsertInto):
-                    sink = Sink(statement.target, SourceKind.STREAM, _properties(statement.properties), insert=True)
+                    sink = Sink(statement.target, SourceKind.STREAM, statement.properties, insert=True)
                     plans.append(self.start(statement.query, sink))
                 elif isinstance(statement, Query):
                     plans.append(self.start(statement, None))
                 elif isinstance(statement, CreateType):
-                    assert not hasattr(statement.type, "text")
-                    self.catalog.types[statement.name] = statement.type  # type: ignore[assignment]
+                    self.catalog.types[statement.name] = resolve_type(statement.type, self.catalog.type)
                 else:
                     raise AssertionError(f"The harness does not run {type(statement).__name__}.")
             except KsqlError as error:
@@ -95,7 +100,9 @@ class Harness:
 
     def start(self, query: Query, sink: Sink | None) -> PlannedQuery:
         number = len(self.running)
-        planned = plan_query(query, self.catalog, application_id=f"query-{number}", sink=sink)
+        planned = plan_query(
+            query, self.catalog, application_id=f"query-{number}", sink=sink, properties=self.properties
+        )
         if sink is not None and not sink.insert:
             self.catalog.sources[sink.name] = made_by(planned, sink)
         running = Running(planned, self.registry)
@@ -207,10 +214,6 @@ class Harness:
 # -- sources -----------------------------------------------------------------------------------------------------------
 
 
-def _properties(given: Iterable[Property]) -> tuple[tuple[str, object], ...]:
-    return tuple((one.name, one.value) for one in given)
-
-
 def made_by(planned: PlannedQuery, sink: Sink) -> Source:
     """The source that CREATE … AS SELECT makes."""
     return Source(
@@ -224,33 +227,4 @@ def made_by(planned: PlannedQuery, sink: Sink) -> Source:
         planned.timestamp_column,
         planned.timestamp_format,
         retention=planned.retention,
-    )
-
-
-def source_of(statement: CreateSource, catalog: Catalog) -> Source:
-    """A CREATE statement's source, as far as these tests need it."""
-    given = {one.name: one.value for one in statement.properties}
-    columns = tuple(
-        Column(one.name, one.type, one.place, one.header)  # type: ignore[arg-type]
-        for one in statement.columns
-    )
-    schema = Schema(columns)
-    size = given.get("WINDOW_SIZE")
-    kind = given.get("WINDOW_TYPE")
-    units = {"SECONDS": 1000, "MINUTES": 60_000, "MILLISECONDS": 1, "HOURS": 3_600_000}
-    if isinstance(size, str):
-        number, unit = size.split()
-        size = int(number) * units[unit.upper() if unit.upper().endswith("S") else unit.upper() + "S"]
-    key = given.get("KEY_FORMAT", given.get("FORMAT", "KAFKA")) if schema.key else "NONE"
-    return Source(
-        statement.name,
-        statement.kind,
-        schema,
-        str(given.get("KAFKA_TOPIC", statement.name.lower())),
-        Format(str(key).upper()),
-        Format(str(given.get("VALUE_FORMAT", given.get("FORMAT", "JSON"))).upper()),
-        None if kind is None else Window(WindowKind(str(kind).upper()), size),
-        given.get("TIMESTAMP"),
-        given.get("TIMESTAMP_FORMAT"),
-        is_source=statement.is_source,
     )

@@ -206,7 +206,9 @@ class Broker:
             log_ = self.logs.logs.get((topic.name, info.index))
             found = self.logs.topic_id(topic.name, info.index)
             if log_ is not None and found is None:
-                write_partition_metadata(log_.folder, topic.topic_id)  # lost with the power: it is not synced
+                # Lost with the power: it is synced with the first records that are.
+                write_partition_metadata(log_.folder, topic.topic_id)
+                log_.folder_renewed()
             elif log_ is not None and found != topic.topic_id:
                 # A crash came between the deletion of an earlier topic of this name and that of its files.
                 log.warning("%s-%d held the records of a deleted topic of this name", topic.name, info.index)

@@ -103,8 +103,28 @@ class RecordColumns(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class DropNullValues(Step):
-    """KSQL: tombstones of a stream are no rows for windows to count."""
+class DropNulls(Step):
+    """KSQL: tombstones of a stream are no rows to aggregate; nor are rows with a NULL in their group (`keys`)."""
+
+    keys: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireRows(Step):
+    """KSQL: a table WITH (TTL=…). In front of the table: a tombstone for each row that stream time has left behind."""
+
+    ttl: int
+    index: str  # store of bytes: time and key of every row, in the order of time
+    table: str  # the table's store, which knows whether a row is still of that time
+    key: Serde
+
+
+@dataclass(frozen=True, slots=True)
+class TableToRows(Step):
+    """KSQL: the changes of a table as the rows of a SELECT, for its sink. Of an aggregate `results` come first."""
+
+    results: Function | None  # state → row
+    columns: Function | None  # key, row → row
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def table(process: subprocess.Popen[str]) -> str:
 def ended(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
     """What else it said. Waits as long as `up` waits for its servers (a disk may take its time), none of which hung."""
     try:
-        out, err = process.communicate(timeout=2 * STOP_WAIT_SECONDS + 10)
+        out, err = process.communicate(timeout=3 * STOP_WAIT_SECONDS + 10)
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f"it did not end: {process.communicate()}") from None

@@ -118,8 +118,21 @@ def decode_uuid(text: str) -> UUID:
 
 
 def write_partition_metadata(folder: str | Path, topic_id: UUID) -> None:
+    """Not synced: that comes with the first records that are, or a topic of many partitions would take very long."""
     with open(os.path.join(folder, PARTITION_METADATA), "w", encoding="utf-8") as file:
         file.write(f"version: 0\ntopic_id: {encode_uuid(topic_id)}")
+
+
+def sync_partition_metadata(folder: str | Path) -> None:
+    """Records that survive a power loss must not be taken for those of a later topic of this name."""
+    try:
+        descriptor = os.open(os.path.join(folder, PARTITION_METADATA), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_partition_metadata(folder: str | Path) -> UUID | None:

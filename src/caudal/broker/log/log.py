@@ -310,6 +310,8 @@ class Log(LogReader):
             # A rolled segment below the recovery point has its records on disk, but its indexes not yet.
             for segment in [*(s for s in segments[:first] if s in self._pending), *segments[first:]]:
                 self._sync(segment)
+            if self._folder_is_new:
+                checkpoints.sync_partition_metadata(self.folder)
             if self._folder_changed:
                 self._folder_changed = False
                 checkpoints.sync_folder(self.folder)
@@ -324,6 +326,10 @@ class Log(LogReader):
         if generation == self.generation:
             self.recovery_point = max(self.recovery_point, end)
             self._flush_at = self._next_flush()
+
+    def folder_renewed(self) -> None:
+        """Somebody wrote a file beside the segments: the next flush makes it durable with them."""
+        self._folder_changed = self._folder_is_new = True
 
     def _write_snapshots(self) -> None:
         waiting = self._snapshots  # only ever appended to elsewhere

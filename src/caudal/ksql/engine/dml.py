@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -115,7 +115,7 @@ class Inserts:
                 future.set_result(message.offset())
 
         try:
-            self._client().produce(source.topic, value, key, on_delivery=delivered, timestamp=timestamp)
+            self._produce(source.topic, key, value, timestamp, delivered)
         except KafkaException as error:
             raise KsqlError(f"Failed to insert values into '{source.name}'. {error.args[0].str()}", at) from None
         except BufferError:
@@ -123,6 +123,12 @@ class Inserts:
                 f"Failed to insert values into '{source.name}'. Too many inserts are under way.", at
             ) from None
         return future
+
+    def _produce(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, delivered: Callable[[Any, Any], None]
+    ) -> None:
+        # librdkafka takes 0 for "now"; the next millisecond is nearest.
+        self._client().produce(topic, value, key, on_delivery=delivered, timestamp=timestamp or 1)
 
     def _record(self, source: Source, row: Mapping[str, Any], at: Position | None) -> tuple[bytes | None, bytes | None]:
         schema = source.schema

@@ -277,7 +277,10 @@ class Writer:
         return self._strict((node.operand,), lambda a: f"(not {a})")
 
     def _isnull(self, node: typed.IsNull) -> str:
-        return f"({self.text(node.operand)} {'is not' if node.negated else 'is'} None)"
+        text = self.text(node.operand)
+        if text.strip("(-)").isdigit():  # `5 is None` is nothing that Python likes to read
+            return repr(node.negated)
+        return f"({text} {'is not' if node.negated else 'is'} None)"
 
     def _oneof(self, node: typed.OneOf) -> str:
         constants = [one.value for one in node.options if isinstance(one, typed.Constant) and one.value is not None]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from caudal.ksql.errors import KsqlError, suggestion
-from caudal.ksql.syntax.tree import Name
+from caudal.ksql.errors import KsqlError, Position, suggestion
+from caudal.ksql.syntax.tree import Name, TypeName
 from caudal.ksql.types import SqlType, quoted
 
 
@@ -46,7 +46,19 @@ class Scope:
         return any(one.name == name for one in self.bindings)
 
     def type_named(self, text: str) -> SqlType | None:
-        return self.types.get(text) or self.types.get(text.upper())
+        """The type of a text with custom types in it (`ARRAY<address>`); None where one of them is not known."""
+        from caudal.ksql.syntax.parser import resolve_type
+
+        def custom(name: str, at: Position) -> SqlType:
+            found = self.types.get(name) or self.types.get(name.upper())
+            if found is None:
+                raise KeyError(name)
+            return found
+
+        try:
+            return resolve_type(TypeName(text), custom)
+        except KeyError:
+            return None
 
     def resolve(self, name: Name) -> Binding:
         found = [

@@ -52,8 +52,23 @@ class KafkaRow(ColumnsSerde):
                 raise self.unwritable(row, "a row of one value is needed") from None
             return None if value is None else write(value)
 
-        self.deserialize = self.with_headers(deserialize)
-        self.serialize = self.without_headers(serialize)
+        def read_text(data: bytes) -> Any:
+            try:
+                return (str(data, "utf-8"),)
+            except (UnicodeError, TypeError):
+                return (read(data),)  # says what is wrong
+
+        def write_text(row: Any) -> Any:
+            try:
+                (value,) = row
+                return None if value is None else value.encode()
+            except (TypeError, ValueError, AttributeError):
+                return serialize(row)
+
+        # Most keys are text: without the String serde's own call in between.
+        is_text = self.written[0].type.base is Base.STRING
+        self.deserialize = self.with_headers(read_text if is_text else deserialize)
+        self.serialize = self.without_headers(write_text if is_text else serialize)
 
 
 def _nothing(row: Any) -> None:

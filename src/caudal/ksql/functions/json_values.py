@@ -18,6 +18,7 @@ from caudal.ksql.functions.byte_strings import from_bytes
 MISSING: Final = object()
 
 _BLANK = re.compile(r"[ \t\n\r]*")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
@@ -45,6 +46,17 @@ def read(text: str) -> Any:
     # A number or a word must end where it ends: 12abc and nullx are not values with something after them.
     if not isinstance(value, str | list | dict) and end < len(text) and text[end] not in " \t\n\r":
         raise ValueError(f"Invalid JSON format: {text}")
+    return _with_whole_characters(value) if _HALF.search(text) is not None else value
+
+
+def _with_whole_characters(value: Any) -> Any:
+    """Half a surrogate pair, which an escape can stand for, cannot be written as UTF-8: it becomes U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_with_whole_characters(one) for one in value]
+    if isinstance(value, dict):
+        return {_with_whole_characters(key): _with_whole_characters(one) for key, one in value.items()}
     return value
 
 

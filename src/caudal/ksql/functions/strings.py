@@ -17,6 +17,7 @@ from caudal.ksql.functions.registry import scalar
 _Text = TypeVar("_Text", str, bytes)
 
 _BLANK = "".join(map(chr, range(0x21)))  # what Java's trim removes: everything up to the space
+_LONGEST_PADDING = 10_000_000  # a length comes from a record, and must not be able to take all memory
 _WORD = re.compile(r"[^ \t\n\x0b\f\r]+[ \t\n\x0b\f\r]*")
 _ESCAPE = re.compile(r"\\(?:u+\+?([0-9a-fA-F]{4})|([0-3]?[0-7]{1,2})|(.)|$)", re.DOTALL)
 _SHORT_ESCAPES = {"b": "\b", "n": "\n", "t": "\t", "f": "\f", "r": "\r"}
@@ -217,7 +218,7 @@ def lpad(text: _Text, length: int, padding: _Text) -> _Text | None:
     missing = length - len(text)
     if missing <= 0:
         return text[:length]
-    return (padding * (missing // len(padding) + 1))[:missing] + text
+    return _repeated(padding, missing) + text
 
 
 @scalar(
@@ -233,7 +234,13 @@ def rpad(text: _Text, length: int, padding: _Text) -> _Text | None:
     missing = length - len(text)
     if missing <= 0:
         return text[:length]
-    return text + (padding * (missing // len(padding) + 1))[:missing]
+    return text + _repeated(padding, missing)
+
+
+def _repeated(padding: _Text, length: int) -> _Text:
+    if length > _LONGEST_PADDING:
+        raise ValueError(f"A text can be padded by at most {_LONGEST_PADDING} characters, and not by {length}.")
+    return (padding * (length // len(padding) + 1))[:length]
 
 
 @scalar(

@@ -27,7 +27,7 @@ from caudal.ksql.functions import registry
 from caudal.ksql.functions.origins import BadFunction, register_owned
 from caudal.ksql.functions.registry import Aggregate, Scalar, TableFunction, Udaf
 from caudal.ksql.functions.signatures import Signature, parse, parse_pattern
-from caudal.ksql.types import SqlType
+from caudal.ksql.types import Decimal, SqlType
 
 CATEGORY = "USER"
 Params = str | Sequence[str] | None
@@ -77,7 +77,7 @@ def udf(
         seen, needed = shape.nulls(nulls)
         function = Scalar(
             shape.name, shape.signatures(), _described(description, call), CATEGORY,
-            _unless_null(call, needed) if seen and needed else call, seen, author=author or "User",
+            _checked_call(call, needed if seen else (), shape.returns), seen, author=author or "User",
         )  # fmt: skip
         register_owned(registry.SCALARS, function, call)
         return call
@@ -308,14 +308,62 @@ def _checked(text: str, name: str) -> str:
     return text
 
 
-def _unless_null(call: Callable[..., Any], needed: Sequence[int]) -> Callable[..., Any]:
-    def wrapped(*arguments: Any) -> Any:
+def _checked_call(call: Callable[..., Any], needed: Sequence[int], returns: str) -> Callable[..., Any]:
+    """The function, not called where a parameter that is needed is NULL, its result made what SQL expects of the type:
+    a DOUBLE that is an int, or a time without zone, would only fail later, far from here."""
+    fit = _FITTING.get(returns.upper())
+    pattern = parse_pattern(returns)
+    if isinstance(pattern, Decimal):
+        from caudal.ksql.expressions.casts import ToDecimal
+
+        fit = ToDecimal(pattern.precision, pattern.scale)
+    if fit is None and not needed:
+        return call
+
+    def checked(*arguments: Any) -> Any:
         for index in needed:
             if index < len(arguments) and arguments[index] is None:
                 return None
-        return call(*arguments)
+        found = call(*arguments)
+        return found if found is None or fit is None else fit(found)
 
-    return wrapped
+    return checked
+
+
+def _within(bits: int, name: str) -> Callable[[Any], int]:
+    limit = 1 << (bits - 1)
+
+    def fit(found: Any) -> int:
+        if isinstance(found, int) and -limit <= found < limit:
+            return int(found)
+        raise ValueError(f"The function returned {found!r}, which is no {name}.")
+
+    return fit
+
+
+def _utc(found: Any) -> datetime.datetime:
+    """Of a time without zone UTC is meant; what is finer than milliseconds is cut."""
+    if not isinstance(found, datetime.datetime):
+        raise ValueError(f"The function returned {found!r}, which is no TIMESTAMP.")
+    aware = found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+    return aware.replace(microsecond=aware.microsecond // 1000 * 1000)
+
+
+def _text(found: Any) -> str:
+    if isinstance(found, str):
+        return found
+    raise ValueError(f"The function returned {found!r}, which is no STRING.")
+
+
+_FITTING: dict[str, Callable[[Any], Any]] = {
+    "INTEGER": _within(32, "INTEGER"),
+    "INT": _within(32, "INTEGER"),
+    "BIGINT": _within(64, "BIGINT"),
+    "DOUBLE": float,
+    "STRING": _text,
+    "VARCHAR": _text,
+    "TIMESTAMP": _utc,
+}
 
 
 class _AggregateShape:

@@ -37,6 +37,7 @@ from caudal.streams.stores import persistent
 from caudal.streams.table import KTable
 from caudal.streams.windowed import SessionWindowedKStream
 
+
 def is_aggregate_query(query: Query) -> bool:
     expressions = [item.expression for item in query.items] + ([] if query.having is None else [query.having])
     return bool(query.group_by) or any(aggregate_calls(one) for one in expressions)
@@ -148,8 +149,11 @@ def _table(
     if by_key:
         aggregation = Aggregation(named, flow.scope)
         stream = flow.stream
-        if window is not None and flow.has_tombstones:  # without windows the aggregate leaves them out itself
-            stream = stream._then("KSTREAM-FILTER", steps.DropNullValues(), None, value=stream._value)
+        # A KAFKA key is there or not; others may have a NULL inside. Without windows the aggregate itself leaves
+        # tombstones out.
+        keys = flow.key_bytes is None or flow.key_bytes.format.name != "KAFKA"
+        if keys or (window is not None and flow.has_tombstones):
+            stream = stream._then("KSTREAM-FILTER", steps.DropNulls(keys), None, value=stream._value)
         grouped = stream.group_by_key(name=name, value=flow.row_serde)
     else:
         rekey, scope, types = _rekeyed(flow, groups, calls)

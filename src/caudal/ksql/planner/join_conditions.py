@@ -82,7 +82,7 @@ def _side(side: Expression, scope: Scope, alias: str, comparison: Comparison) ->
     if len(on_right) != 1:
         raise KsqlError(
             f"Invalid comparison expression '{format_expression(side)}' in join '{format_expression(comparison)}'. "
-            "Each side of the join comparision must contain references from exactly one source.",
+            "Each side of the join comparison must contain references from exactly one source.",
             position(side),
         )
     return on_right.pop(), full

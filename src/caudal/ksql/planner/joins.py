@@ -23,7 +23,8 @@ from caudal.ksql.planner.windows import default_grace
 from caudal.ksql.sources import WindowKind
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.statements import Join, JoinKind
-from caudal.ksql.syntax.tree import Name
+from caudal.ksql.syntax.tree import Expression, Name
+from caudal.ksql.types import SqlType
 from caudal.plan.functions import Function
 from caudal.plan.steps import JoinType
 from caudal.serde import Serde
@@ -120,19 +121,24 @@ def _refuse_rekey_of_windows(flow: Flow, at: Position | None) -> None:
 
 
 def _common_key(left: Flow, right: Flow, keeps: tuple[bool, bool], condition: Condition) -> tuple[Serde | None, ...]:
-    """How each side's keys have to be written where they go through a topic for this join; None: as they are."""
-    rows = row_serde(condition.types)
-    bytes = [side.key_bytes if kept else None for side, kept in zip((left, right), keeps, strict=True)]
-    one, two = bytes
-    if one is not None and two is not None:
-        if _alike(one, two):
-            return None, None
-        # One of them is written anew: the stream where there is one, else the right one.
-        return (_written(two, right), None) if right.is_table and not left.is_table else (None, _written(one, left))
+    """How each side's keys have to be written where they go through a topic for this join; None: as they are.
+
+    A table stays where it is; of two, the left one.
+    """
+    one, two = (side.key_bytes if kept else None for side, kept in zip((left, right), keeps, strict=True))
+    alike = one is not None and two is not None and _alike(one, two)
+    if left.is_table:
+        # Tables without a topic's own way of writing are groups, which are all written as rows.
+        return (None, None) if alike or one is two else (None, left.table._key)
+    if right.is_table:
+        return (None, None) if alike else (right.table._key, None)
+    if alike:
+        return None, None
     if one is not None:
         return None, _written(one, left)
     if two is not None:
         return _written(two, right), None
+    rows = row_serde(condition.types)
     return rows, rows
 
 
@@ -210,8 +216,8 @@ def _streams(left: Flow, right: Flow, join: Join, condition: Condition, name: st
     return _result(node, first, second, join, condition, types, name)
 
 
-def _is_key(flow: Flow, expressions: tuple[object, ...]) -> bool:
-    return key_order(flow, expressions) == list(range(len(flow.key))) and bool(flow.key)  # type: ignore[arg-type]
+def _is_key(flow: Flow, expressions: tuple[Expression, ...]) -> bool:
+    return bool(flow.key) and key_order(flow, expressions) == list(range(len(flow.key)))
 
 
 # -- with a table ------------------------------------------------------------------------------------------------------
@@ -355,7 +361,7 @@ def _result(
     second: Side,
     join: Join,
     condition: Condition,
-    types: tuple,  # type: ignore[type-arg]
+    types: tuple[SqlType, ...],
     name: str,
 ) -> Flow:
     left, right = first.flow, second.flow

@@ -97,7 +97,9 @@ class _Query:
         )
 
     def keys(self) -> Keys:
-        return Keys.SOME if self.sink is None else Keys.ALL
+        if self.sink is not None:
+            return Keys.ALL
+        return Keys.SOME if self.query.union is None else Keys.NONE
 
     def checked_target(self, flow: Flow, kind: SourceKind, at: Position | None) -> sinks.Target:
         assert self.sink is not None
@@ -108,7 +110,7 @@ class _Query:
                 )
             return sinks.inserted(flow, self.target, at)
         validation.result_kind(kind, self.sink.kind, at)
-        return sinks.created(flow, self.sink, self.leftmost(self.query), at)
+        return sinks.created(flow, self.sink, self.leftmost(self.query), self.planning.properties, at)
 
     def leftmost(self, query: Query) -> Source:
         relation = query.relation

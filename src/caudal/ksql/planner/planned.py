@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.schema import Schema
 from caudal.ksql.sources import Format, SourceKind, Window
+from caudal.ksql.syntax.statements import Property
 from caudal.plan.topology import Topology
 
 
@@ -16,7 +17,8 @@ class Sink:
 
     name: str  # of the stream or table
     kind: SourceKind
-    properties: tuple[tuple[str, object], ...] = ()  # of the WITH clause, upper-case names
+    # Of the WITH clause. As the parser gives them errors can point to them; a plan that was stored has pairs.
+    properties: tuple[Property | tuple[str, object], ...] = ()
     insert: bool = False  # INSERT INTO: the stream is in the catalog, and the result must have its columns
 
 

@@ -38,8 +38,11 @@ from caudal.ksql.planner.trees import position, rewritten
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.tree import Call, Dereference, Expression, Name, Null
 from caudal.ksql.types import SqlType
+from caudal.plan import steps
 from caudal.plan.functions import Function
+from caudal.serde import Serde
 from caudal.streams.stream import KStream
+from caudal.streams.table import KTable
 
 
 class Keys(Enum):
@@ -48,6 +51,7 @@ class Keys(Enum):
     ALL = "all"  # a persistent query
     ALL_OR_NONE = "all or none"  # a subquery: without all of it a stream goes on without a key
     SOME = "some"  # a push query: rows keep their key, and show what was asked for
+    NONE = "none"  # a push query over a UNION, whose sides have keys of their own
 
 
 # What an aggregate shows of its state: its results, and how many there are.
@@ -242,7 +246,7 @@ def projected(
     `shown` the flow's value is an aggregate's state, and its columns are bound to the results.
     """
     chosen = _key_items(flow, items, sink, keys is Keys.ALL or (keys is Keys.ALL_OR_NONE and flow.is_table), at)
-    complete = len(chosen) == len(flow.key)
+    complete = len(chosen) == len(flow.key) and keys is not Keys.NONE
     if not complete and keys is not Keys.SOME:
         chosen = []
     columns = [
@@ -257,10 +261,9 @@ def projected(
     types = _types(values, flow.scope, targets)
     if keys is Keys.ALL and not values:
         raise KsqlError("The projection contains no value columns.", at)
-    if keys is not Keys.ALL_OR_NONE and flow.is_table:
-        # The last step before the sink: cheaper over the changes as a stream than over a table with old and new.
-        flow = dataclasses.replace(flow, node=flow.changes, is_changes=True)
-    node = _mapped(flow, list(zip((item.expression for item in values), types, strict=True)), tuple(types), shown)
+    wanted = list(zip((item.expression for item in values), types, strict=True))
+    is_last = keys is not Keys.ALL_OR_NONE
+    node = _mapped(flow, wanted, tuple(types), shown, is_last)
     has_key = complete or keys is Keys.SOME
     if not has_key:
         assert isinstance(node, KStream)  # a table's key is always there
@@ -284,7 +287,7 @@ def projected(
         flow.retention,
         flow.key_bytes if has_key else None,
         has_tombstones=flow.has_tombstones,
-        is_changes=flow.is_changes,
+        is_changes=is_last and flow.is_table,
     )
 
 
@@ -337,19 +340,26 @@ def _widens(type: SqlType, wanted: SqlType) -> bool:
 
 
 def _mapped(
-    flow: Flow, wanted: list[tuple[Expression, SqlType]], types: tuple[SqlType, ...], shown: ShownState | None
+    flow: Flow,
+    wanted: list[tuple[Expression, SqlType]],
+    types: tuple[SqlType, ...],
+    shown: ShownState | None,
+    is_last: bool,
 ) -> Any:
-    """The node behind which the value is just these columns."""
+    """The node behind which the value is just these columns; a table's changes as a stream where it is the last."""
     width = len(flow.value_types) if shown is None else shown[1]
     same = len(wanted) == width and all(
-        _is_value(flow.scope, expression, index) for index, (expression, _) in enumerate(wanted)
+        _is_value(flow.scope, expression, type, index) for index, (expression, type) in enumerate(wanted)
     )
     serde = row_serde(types)
     if same and shown is None and not flow.explode:
-        return flow.node
-    if same and shown is not None:
+        return flow.changes if is_last else flow.node
+    compiled = None if same else compile_row([(one, type) for one, type in wanted], flow.scope, "SELECT")
+    if is_last and isinstance(flow.node, KTable):
+        return _rows_of(flow.node, None if shown is None else shown[0], compiled, serde)
+    if compiled is None:
+        assert shown is not None
         return flow.node.map_values(Function(ResultsOnly(shown[0]), sql="results"), value=serde)
-    compiled = compile_row([(one, type) for one, type in wanted], flow.scope, "SELECT")
     if flow.explode:
         explode = Explode(flow.explode, compiled, flow.no_key)
         return flow.stream.flat_map_values(Function(explode, sql=compiled.sql), value=serde)
@@ -361,8 +371,19 @@ def _mapped(
     return flow.node.map_values(Function(function, sql=compiled.sql), value=serde)
 
 
-def _is_value(scope: Scope, expression: Expression, index: int) -> bool:
+def _rows_of(table: KTable, results: Callable[..., Any] | None, compiled: Compiled | None, serde: Serde) -> KStream:
+    """The last step before a sink, in one node: cheaper than a table of results and its changes."""
+    graph = table._graph
+    step = steps.TableToRows(
+        None if results is None else Function(results, sql="results"),
+        None if compiled is None else Function(compiled, sql=compiled.sql),
+    )
+    node = graph.add_processor(graph.names.next("KTABLE-TOSTREAM"), step, (table._node,))
+    return KStream(graph, node, table._key, serde, table._sources)
+
+
+def _is_value(scope: Scope, expression: Expression, type: SqlType, index: int) -> bool:
     if not isinstance(expression, Name):
         return False
     found = scope.resolve(expression)
-    return found.where is Place.VALUE and found.index == index
+    return found.where is Place.VALUE and found.index == index and found.type == type

@@ -4,21 +4,21 @@ query names and no others (each costs time for every record)."""
 from __future__ import annotations
 
 from caudal.ksql.errors import KsqlError, Position
-from caudal.ksql.expressions.compiled import compile_value
-from caudal.ksql.expressions.scope import Binding, Scope
+from caudal.ksql.expressions.scope import Binding
 from caudal.ksql.expressions.scope import Where as Place
 from caudal.ksql.formats.serdes import key_serde, row_serde, value_serde
+from caudal.ksql.formats.timestamps import timestamp_extractor
 from caudal.ksql.planner.flow import Flow, KeyBytes, KeyColumn, Planning, described
 from caudal.ksql.planner.logical import LogicalStep
-from caudal.ksql.planner.row_functions import RowTime, null_key
-from caudal.ksql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, WINDOWSTART, Schema
+from caudal.ksql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, WINDOWSTART
 from caudal.ksql.schema import Place as ColumnPlace
-from caudal.ksql.sources import Source, WindowKind
-from caudal.ksql.syntax.tree import Call, Expression, Literal, Name
-from caudal.ksql.types import BIGINT, Base, SqlType
+from caudal.ksql.sources import Source
+from caudal.ksql.syntax.tree import Name
 from caudal.plan import steps
 from caudal.plan.errors import PlanError
 from caudal.plan.functions import Function
+from caudal.plan.topology import StoreKind, StoreSpec
+from caudal.serde import Bytes
 from caudal.streams.stream import KStream
 
 
@@ -66,7 +66,12 @@ def read(
             for one, type in WINDOW_COLUMNS.items()
         ]
     key = tuple(KeyColumn(column.name, column.type, (Name(column.name, alias),)) for column in key_columns)
-    table = node.to_table(store=store, value=row_serde(types)) if source.is_table else None
+    table = None
+    if source.is_table:
+        if source.ttl is not None:
+            store = store or f"{name}-Reduce"
+            node = _expiring(node, source.ttl, store)
+        table = node.to_table(store=store, value=row_serde(types))
     if source.name not in planning.sources:
         planning.sources.append(source.name)
     return Flow(
@@ -82,15 +87,26 @@ def read(
     )
 
 
+def _expiring(stream: KStream, ttl: int, store: str) -> KStream:
+    """Rows that are older than a table's TTL are taken back as time goes on."""
+    index = f"{store}-Ttl"
+    stream._graph.add_new_store(StoreSpec(index, StoreKind.KEY_VALUE, Bytes(), Bytes()))
+    step = steps.ExpireRows(ttl, index, store, stream._key)
+    return stream._then("KSTREAM-PROCESSVALUES", step, None, value=stream._value, stores=(index, store))
+
+
 def _stream(planning: Planning, source: Source, at: Position | None) -> KStream:
     schema = source.schema
+    extractor = timestamp_extractor(
+        schema, source.timestamp_column, source.timestamp_format, is_windowed=source.window is not None
+    )
     try:
         return planning.builder.stream(
             source.topic,
             key=key_serde(source.key_format, schema.key, source.window),
             value=value_serde(source.value_format, schema.value),
-            timestamp=timestamp_of(schema, source.timestamp_column, source.timestamp_format, source.window is not None),
-            reset=_reset(planning),
+            timestamp=None if extractor is None else Function(extractor, sql=source.timestamp_column),
+            reset=_reset(planning, source),
         )
     except PlanError as error:
         raise KsqlError(
@@ -100,51 +116,14 @@ def _stream(planning: Planning, source: Source, at: Position | None) -> KStream:
         ) from error
 
 
-def _reset(planning: Planning) -> str:
-    """Where to begin: persistent queries at the beginning unless told otherwise, push queries at the end."""
+def _reset(planning: Planning, source: Source) -> str:
+    """Where to begin: at the end unless told otherwise, as ksqlDB does; tables are read from the beginning."""
     properties = {name.lower().removeprefix("ksql.streams."): value for name, value in planning.properties.items()}
     given = properties.get("auto.offset.reset")
     if given is None:
-        return "latest" if planning.is_push else "earliest"
+        # A topic that is read twice is read by one consumer: the two have to begin together.
+        return "earliest" if source.is_table and planning.reads[source.topic] == 1 else "latest"
     text = str(given).lower()
     if text not in ("earliest", "latest"):
         raise KsqlError(f"auto.offset.reset must be 'earliest' or 'latest', not '{given}'.")
     return text
-
-
-def timestamp_of(schema: Schema, column: str | None, pattern: str | None, is_windowed: bool) -> Function | None:
-    """The time of a row from its column: WITH (TIMESTAMP='…', TIMESTAMP_FORMAT='…') of a source or sink."""
-    if column is None:
-        return None
-    found = schema.find(column)
-    if found is None:
-        raise KsqlError(f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{column}'.")
-    bindings = [
-        Binding(one.name, one.type, place, index)
-        for place, columns in ((Place.KEY, schema.key), (Place.VALUE, schema.value))
-        for index, one in enumerate(columns)
-    ]
-    scope = Scope(bindings, is_windowed=is_windowed)
-    compiled = compile_value(_milliseconds(Name(column), found.type, pattern), scope, BIGINT, f"TIMESTAMP {column}")
-    return Function(RowTime(compiled, null_key(len(schema.key), is_windowed)), sql=compiled.sql)
-
-
-def _milliseconds(column: Name, type: SqlType, pattern: str | None) -> Expression:
-    if pattern is not None:
-        if type.base is not Base.STRING:
-            raise KsqlError(f"TIMESTAMP_FORMAT is for a TIMESTAMP column of type STRING; {column.name} is {type}.")
-        return Call("STRINGTOTIMESTAMP", (column, Literal(pattern)))
-    if type.base is Base.BIGINT:
-        return column
-    if type.base is Base.TIMESTAMP:
-        return Call("UNIX_TIMESTAMP", (column,))
-    if type.base is Base.STRING:
-        return Call("STRINGTOTIMESTAMP", (column, Literal("yyyy-MM-dd'T'HH:mm:ss[.SSS][X]")))
-    raise KsqlError(
-        f"The TIMESTAMP column must be of type BIGINT, TIMESTAMP, or STRING with a TIMESTAMP_FORMAT; {column.name} is "
-        f"{type}."
-    )
-
-
-def window_kind(source: Source) -> WindowKind | None:
-    return None if source.window is None else source.window.kind

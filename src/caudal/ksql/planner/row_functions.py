@@ -14,10 +14,13 @@ from typing import Any
 from caudal.ksql.functions import resolution
 from caudal.ksql.processing_log import report
 from caudal.ksql.types import SqlType
+from caudal.runtime.batch.partitioner import partition_of
 from caudal.runtime.record import Windowed
+from caudal.serde import Serde
 
 Row = tuple[Any, ...]
 OfRow = Callable[[Any, Row], Any]
+_REMEMBERED_KEYS = 20_000
 
 
 def null_key(width: int, is_windowed: bool) -> Any:
@@ -211,20 +214,6 @@ class Explode:
 
 
 @dataclass(frozen=True)
-class RowTime:
-    """The time of a record from its columns; -1 (the record is dropped) where there is none to be had."""
-
-    of: OfRow
-    no_key: Any
-
-    def __call__(self, key: Any, value: Row | None, timestamp: int) -> int:
-        if value is None:
-            return timestamp
-        time = self.of(self.no_key if key is None else key, value)
-        return -1 if time is None else int(time)
-
-
-@dataclass(frozen=True)
 class ForeignKey:
     """The key of the row that this one refers to; None where a part of it is NULL."""
 
@@ -233,3 +222,39 @@ class ForeignKey:
     def __call__(self, key: Any, value: Row) -> Any:
         made = self.key(key, value)
         return None if None in made else made
+
+
+class ByPlainKey:
+    """Where a windowed row is written: by its key without the window, as Kafka Streams does, so that all windows of a
+    key lie in one partition, with what has no windows yet. The partitions of hot keys are remembered."""
+
+    __slots__ = ("_exact", "_known", "_partitions", "key")
+
+    def __init__(self, key: Serde) -> None:
+        self.key = key  # the serde of keys without their windows
+        self._exact = bool(getattr(key, "exact", False))
+        self._known: dict[Any, int] = {}
+        self._partitions = 0  # that the remembered ones are of
+
+    def __call__(self, topic: str, key: Any, value: Any, partitions: int) -> int | None:
+        if partitions == 1:
+            return 0
+        if key is None:
+            return None
+        if partitions != self._partitions or len(self._known) >= _REMEMBERED_KEYS:
+            self._known, self._partitions = {}, partitions
+        found = self._known.get(key.key) if self._exact else None
+        if found is None:
+            found = partition_of(self.key.serialize(key.key) or b"", partitions)
+            if self._exact:
+                self._known[key.key] = found
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ByPlainKey, (self.key,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByPlainKey) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)

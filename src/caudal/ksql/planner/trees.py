@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from caudal.ksql.errors import Position
+from caudal.ksql.errors import KsqlError, Position, suggestion
 from caudal.ksql.expressions.scope import Scope
 from caudal.ksql.functions import resolution
+from caudal.ksql.syntax.parser import resolve_type
 from caudal.ksql.syntax.tree import Call, Cast, Expression, Lambda, Name, TypeName
+from caudal.ksql.types import SqlType
 
 Replace = Callable[[Expression], Expression | None]  # None: look inside
 
@@ -88,14 +90,16 @@ def canonical(expression: Expression, scope: Scope) -> Expression:
 
 def with_types(expression: Expression, scope: Scope) -> Expression:
     """Custom types by what they are: what comes after has no catalog."""
-    if not scope.types:
-        return expression
+
+    def known(name: str, at: Position) -> SqlType:
+        found = scope.type_named(name)
+        if found is None:
+            raise KsqlError(f"Cannot resolve unknown type: {name}.{suggestion(name, scope.types)}", at)
+        return found
 
     def settle(one: Expression) -> Expression | None:
         if isinstance(one, Cast) and isinstance(one.type, TypeName):
-            known = scope.type_named(one.type.text)
-            if known is not None:
-                return Cast(rewritten(one.operand, settle), known, at=one.at)
+            return Cast(rewritten(one.operand, settle), resolve_type(one.type, known), at=one.at)
         return None
 
     return rewritten(expression, settle)

@@ -203,19 +203,11 @@ class _Inserts(Inserts):
         super().__init__(settings)
         self._publish = publish
 
-    def _client(self) -> Any:
-        return self
-
-    def produce(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None,
-        on_delivery: Callable[[Any, Any], None],
-        timestamp: int,
+    def _produce(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, delivered: Callable[[Any, Any], None]
     ) -> None:
         self._publish(topic, Message(key, value, timestamp, ()))
-        on_delivery(None, _Delivered())
+        delivered(None, _Delivered())
 
     def close(self) -> None:
         pass

@@ -104,7 +104,7 @@ def _assert_values(engine: InProcess, statement: AssertValues, read: Counter[str
     read[source.topic] += 1
     named = statement.columns or tuple(source.schema.names())
     expected = {
-        name: constant(expression, _type_of(source, name))
+        name: constant(expression, column_type(source, name))
         for name, expression in zip(named, statement.values, strict=True)
     }
     key, value = bound_serdes(source, engine.settings)
@@ -144,7 +144,7 @@ def same(actual: Any, wanted: Any) -> bool:
     return bool(actual == wanted)
 
 
-def _type_of(source: Source, name: str) -> Any:
+def column_type(source: Source, name: str) -> Any:
     if name in (ROWTIME, WINDOWSTART, WINDOWEND):
         return BIGINT
     column = source.schema.find(name)

@@ -270,6 +270,11 @@ def test_custom_types_are_settled_before_pickling() -> None:
     compiled = value("CAST(STRUCT(x := a, y := 2) AS point)", scope)
     assert compiled(KEY, (1, "", None, [])) == {"X": 1.0, "Y": 2.0}
     assert pickle.loads(pickle.dumps(compiled))(KEY, (1, "", None, [])) == {"X": 1.0, "Y": 2.0}
+    nested = value("CAST(ARRAY[STRUCT(x := a)] AS ARRAY<point>)", scope)
+    assert nested(KEY, (1, "", None, [])) == [{"X": 1.0, "Y": None}]
+    assert pickle.loads(pickle.dumps(nested)) == nested
+    with pytest.raises(KsqlError, match="Cannot resolve unknown type: ARRAY<POIN>"):
+        value("CAST(l AS ARRAY<poin>)", scope)
 
 
 def test_the_fast_path_is_one_function_without_inner_calls() -> None:

@@ -155,6 +155,35 @@ def test_failure_is_null_with_a_line() -> None:
     assert processing_log.message_of(lines[0]) == "broken"
 
 
+@pytest.mark.parametrize(
+    ("returns", "given", "expected"),
+    [
+        ("DOUBLE", 1, 1.0),
+        ("BIGINT", True, 1),
+        ("DECIMAL(5, 2)", decimal.Decimal("1.005"), decimal.Decimal("1.01")),
+        ("DECIMAL(5, 2)", 7, decimal.Decimal("7.00")),
+        ("TIMESTAMP", datetime.datetime(2026, 1, 1, microsecond=1999),
+         datetime.datetime(2026, 1, 1, microsecond=1000, tzinfo=datetime.UTC)),
+        ("BIGINT", 2**63, None),
+        ("INTEGER", 2**31, None),
+        ("BIGINT", "1", None),
+        ("STRING", 1, None),
+        ("DECIMAL(3, 2)", 10, None),
+        ("TIMESTAMP", "now", None),
+        ("STRING", None, None),
+    ],
+)  # fmt: skip
+def test_result_is_made_what_the_type_says(returns: str, given: Any, expected: Any) -> None:
+    @udf(params="a INTEGER", returns=returns)
+    def u_given(a: int) -> Any:
+        return given
+
+    with processing_log.collected() as lines:
+        found = evaluate("U_GIVEN(1)")[1]
+    assert (type(found), found) == (type(expected), expected)
+    assert len(lines) == (expected is None and given is not None)
+
+
 # -- what is refused --
 
 
