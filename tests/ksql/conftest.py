@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if here in item.path.parents:
             item.add_marker(pytest.mark.spark)
             if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(240))
+                item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.fixture(scope="session")

@@ -166,23 +166,11 @@ def wait_until_taken(engine: Engine) -> None:
     """Everything that is in the topics that queries read is committed by their groups, twice in a row the same."""
     deadline = time.monotonic() + STEP_SECONDS
     while True:
-        behind = {query.id: lag_of(engine, query) for query in engine.queries.all()}
+        behind = {query.id: query.application.behind() for query in engine.queries.all() if query.application}
         if not any(behind.values()):
             return
         assert time.monotonic() < deadline, behind
         time.sleep(0.1)
-
-
-def lag_of(engine: Engine, query: Any) -> int:
-    from caudal.runtime.spark import offsets
-
-    hosted = query.application._hosted
-    places = offsets.source_places(hosted.cargo)
-    from confluent_kafka.admin import OffsetSpec
-
-    ends = offsets.ends(hosted.topics.admin, places, OffsetSpec.latest())
-    committed = hosted.keeper.committed(places)
-    return sum(max(0, ends[place] - max(0, committed[place][0])) for place in places)
 
 
 def compare(engine: Engine, run: Run) -> Iterator[str]:

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-
 AROUND = 100  # characters that are shown before and after the place
 
 

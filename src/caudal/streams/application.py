@@ -291,6 +291,10 @@ class Application:
         """Records, latency, lag, state size, batch times, what was dropped and why."""
         return {"state": self.state, **self._hosted.metrics.snapshot()}
 
+    def behind(self) -> int:
+        """How many records it has yet to process: what is in its topics now and not committed."""
+        return self._hosted.behind()
+
     def prometheus(self) -> str:
         """The same as the text that Prometheus scrapes."""
         return self._hosted.metrics.prometheus(self.state)

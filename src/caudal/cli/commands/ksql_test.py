@@ -16,9 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def ksql_test(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Files of cases, or folders of *.sql.")
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files of cases, or folders of *.sql.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per case.")] = False,
 ) -> None:
     """Run test cases of SQL: statements, INSERT and ASSERT, without broker and Spark."""

@@ -95,7 +95,7 @@ class Engine:
     def _new_host(self) -> SparkHost:
         from caudal.runtime.spark.host import SparkHost
 
-        return SparkHost(master=self.settings.master, threads=self.settings.threads)
+        return SparkHost(master=self.settings.master, threads=self.settings.threads or os.cpu_count())
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -111,6 +111,8 @@ class Engine:
         self.queries.start()
         self._started = True
         self.queries.follow(self.log.catalog)
+        if self._owns_host:
+            self.host.warm()
         self.push_queries.start()
         self.inserts.start()
         return self

@@ -20,6 +20,7 @@ from caudal.ksql.catalog import Catalog
 from caudal.ksql.engine import properties
 from caudal.ksql.engine.properties import Properties
 from caudal.ksql.engine.relational import Item, Relation, Row, conjuncts, join, select
+from caudal.ksql.engine.table_views import OPEN_SECONDS
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.expressions.compiled import constant
 from caudal.ksql.schema import ROWTIME, WINDOWEND, WINDOWSTART, Schema
@@ -130,6 +131,8 @@ class Pull:
         return _Prepared(selected.schema, look_up)
 
     def _fresh(self, source: Source, held: Properties) -> Any:
+        if source.query_id is not None:
+            self._engine.queries.settle(source.query_id, OPEN_SECONDS, held[properties.PULL_WAIT] / 1000)
         view = self._engine.views.of(source)
         lag = held[properties.PULL_MAX_LAG]
         view.refresh(held[properties.PULL_WAIT] / 1000, None if lag >= properties.MAX_LAG_DEFAULT else lag)

@@ -54,6 +54,7 @@ class Query:
         self.failure: str | None = None
         self.accepted = time.monotonic()
         self.not_before = 0.0  # a standby joins later
+        self.caught_up = False  # it has been at the end of its topics since it started here
         self.gone = threading.Event()  # it has stopped, and what it made for itself is deleted
 
     @property
@@ -147,6 +148,28 @@ class Queries:
             if state in states or state == ERROR or time.monotonic() > deadline:
                 return state
             time.sleep(0.01)
+
+    def settle(self, query_id: str, start_seconds: float, wait_seconds: float) -> None:
+        """Waits until a query that has just been made or started runs, and for a while until it has caught up once:
+        its table would look empty before. Raises KsqlError where it has failed or does not start."""
+        query = self.get(query_id)
+        if query is None or query.caught_up:
+            return
+        begin = time.monotonic()
+        while not query.caught_up:
+            waited, state = time.monotonic() - begin, query.host_state
+            if state == ERROR:
+                raise KsqlError(f"{query.definition.sink} has nothing to show: query {query_id} failed. {query.cause}")
+            if state in ("PAUSED", "STANDBY", "STOPPED"):
+                return
+            if state == RUNNING:
+                assert query.application is not None
+                query.caught_up = query.application.behind() == 0
+                if waited > wait_seconds:
+                    return
+            elif waited > start_seconds:
+                raise KsqlError(f"Query {query_id}, which fills {query.definition.sink}, is still {state}: ask again.")
+            time.sleep(0.02)
 
     def wait_gone(self, query_id: str, seconds: float = STOP_SECONDS) -> bool:
         """Waits until a query that the catalog has no more is stopped here, and its own topics are deleted."""

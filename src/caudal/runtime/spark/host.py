@@ -100,6 +100,7 @@ class SparkHost:
         self._applications: dict[str, HostedApplication] = {}
         self._condition = threading.Condition()
         self._closing = False
+        self._warm = False  # Spark is wanted also without applications
         self._closed = threading.Event()
         self._session: Any = None
         self._owns_session = False
@@ -130,10 +131,19 @@ class SparkHost:
                 self._applications[application.id] = application
                 application.host_changed = self.wake
                 application.join()
-            if not self._thread.is_alive():
-                self._thread.start()
-                self._watcher.start()
-            self._condition.notify_all()
+            self._begin()
+
+    def warm(self) -> None:
+        """Opens Spark in the background, before the first application comes."""
+        with self._condition:
+            self._warm = True
+            self._begin()
+
+    def _begin(self) -> None:
+        if not self._thread.is_alive() and not self._closing:
+            self._thread.start()
+            self._watcher.start()
+        self._condition.notify_all()
 
     def remove(self, application_id: str, timeout: float = 60.0) -> None:
         """Drains and forgets an application; its keeper leaves the group when its last commit is made."""
@@ -208,7 +218,7 @@ class SparkHost:
     def _reconcile(self) -> None:
         if self._session is None and not self._closing:
             hosted = [application for application in self._applications.values() if application.is_wanted]
-            if hosted:
+            if hosted or self._warm:
                 self._open_session(hosted)
         run = self._run
         if run is not None and run.has_died():
@@ -361,6 +371,8 @@ class SparkHost:
     def _open_session(self, applications: Sequence[HostedApplication]) -> None:
         """While the keepers join; also for a standby, which then takes over in seconds."""
         slots = self._tasks_at_once([application.cargo for application in applications])
+        if self._warm:  # who knows what will come
+            slots = max(slots, self._threads or os.cpu_count() or 1)
         if self.mode is Mode.REAL_TIME:
             log.info(
                 "real-time mode: Python in a Spark task is not on Spark's list of what it supports there; the check is "
@@ -371,6 +383,9 @@ class SparkHost:
             session.send_modules(self._session, self._py_files)
             session.wait_for_executors(self._session)
         except StreamsError as error:
+            if not applications:
+                log.error("%s", error)
+            self._warm = False
             for application in applications:
                 application.fail(str(error))
             return

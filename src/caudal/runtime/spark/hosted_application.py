@@ -210,6 +210,17 @@ class HostedApplication:
             self._last_metrics = time.monotonic()
             self.publish_metrics()
 
+    def behind(self) -> int:
+        """How many records of its topics are not committed yet, asked now; while its groups' offsets cannot be read,
+        more than none."""
+        places = offsets.source_places(self.cargo)
+        try:
+            ends = offsets.ends(self.topics.admin, places, OffsetSpec.latest())
+            committed = self.keeper.committed(places)
+        except KafkaException:
+            return 1
+        return sum(max(0, ends[place] - max(0, committed[place][0])) for place in places)
+
     def _purge(self) -> None:
         """Repartition topics keep everything until it was read; what is committed may go."""
         internal = self.topology.internal_topics

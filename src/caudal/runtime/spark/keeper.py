@@ -4,10 +4,11 @@ It reads nothing (its partitions are paused). It is there so that the group show
 refused while the application runs, offsets do not expire, and commits carry a generation that a successor makes
 stale.
 
-Who runs the application: the keeper topic has one partition, and whose keeper is assigned it is the owner. With the
-cooperative-sticky assignor it stays where it is while its owner lives; a standby subscribes to that topic alone, gets
-nothing, and is given the partition when the owner leaves or its session ends. Only then it subscribes to the source
-topics as well.
+Who runs the application: the keeper topic has one partition, and whose keeper is assigned it is the owner. A standby is
+not in the group: it asks every second who is, and joins when it is empty. As a member it would have no partition beside
+an owner that has several, so the assignor would give it the keeper topic's, and the ownership would go back and forth
+for ever. For the same reason a member that gets nothing leaves, and an owner subscribes to the source topics as soon as
+it is alone: of several that join an empty group at the same time, one stays.
 
 All calls to the consumer are made in the keeper's own thread: confluent-kafka lets one call in at a time, and a loop
 that polls would keep everybody else out.
@@ -17,13 +18,15 @@ from __future__ import annotations
 
 import logging
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from caudal.leaving import leave_and_close
 from caudal.runtime.errors import StreamsError
@@ -36,6 +39,9 @@ CALL_SECONDS = 15.0
 CLOSE_SECONDS = 5.0
 POLL_SECONDS = 0.05  # until the application is ours; a call of the host's does not wait for it
 POLL_SECONDS_SETTLED = 0.2
+LOOK_SECONDS = 1.0  # between two looks of a standby at the group
+LOOK_CALL_SECONDS = 5.0
+ALONE_SECONDS = 3.0  # how long an owner waits for others to leave, and a former one for its partition to come back
 
 T = TypeVar("T")
 
@@ -76,10 +82,15 @@ class Keeper:
         )
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._group: bytes | None = None
+        self._client = settings.librdkafka(**{"client.id": "caudal-standby"})
+        self._is_member = False  # subscribed
+        self._has_nothing = False  # the group has given this member nothing: it leaves
+        self._look_at = 0.0
+        self._patience = 0.0  # until when it waits to be alone, or for what was taken away
+        self._is_narrow = False  # the owner, and not yet subscribed to the source topics
         self._thread = threading.Thread(target=self._run, name=f"caudal-keeper-{application_id}", daemon=True)
 
     def start(self) -> None:
-        self._subscribe([self._own_topic])
         self._thread.start()
 
     def _subscribe(self, topics: list[str]) -> None:
@@ -89,7 +100,10 @@ class Keeper:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self._poll()
+                if self._is_member:
+                    self._poll()
+                else:
+                    self._stand_by()
             except Exception:
                 log.warning("keeper of %s", self.application_id, exc_info=True)
                 time.sleep(0.5)
@@ -106,6 +120,33 @@ class Keeper:
             leave_and_close(self._consumer)
         except Exception:
             log.debug("keeper of %s did not leave cleanly", self.application_id, exc_info=True)
+
+    def _stand_by(self) -> None:
+        """Joins when nobody is in the group."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + LOOK_SECONDS
+        members = _members(self._client, self.application_id)
+        if members == 0:
+            self._is_member, self._has_nothing = True, False
+            self._subscribe([self._own_topic])
+        elif members is not None and not self.joined:
+            self.joined = True
+            self._on_change()
+
+    def _widen(self) -> None:
+        """The owner subscribes to the source topics too."""
+        alone = _members(self._client, self.application_id)
+        if time.monotonic() > self._patience or (alone is not None and alone <= 1):
+            self._is_narrow = False
+            self._subscribe([self._own_topic, *self._topics])
+
+    def _leave(self) -> None:
+        """Somebody else is the owner."""
+        self._is_member = self._has_nothing = False
+        self._consumer.unsubscribe()
+        self._assigned.clear()
+        self._look_at = time.monotonic() + LOOK_SECONDS * random.uniform(0.5, 1.5)  # two that left come back apart
 
     def _refuse_calls(self) -> None:
         """Nobody may wait for a thread that has ended."""
@@ -124,6 +165,10 @@ class Keeper:
                 self._stop.set()
                 self._on_change()
             log.debug("keeper of %s: %s", self.application_id, error)
+        if self._has_nothing and not self.owner and time.monotonic() > self._patience:
+            self._leave()
+        if self._is_narrow and self.owner:
+            self._widen()
         self._group = self._consumer.consumer_group_metadata() if self.settled else None
 
     def _call(self, function: Callable[[], T]) -> T:
@@ -153,10 +198,11 @@ class Keeper:
             consumer.pause(partitions)
         self._assigned |= {(place.topic, place.partition) for place in partitions}
         if (self._own_topic, 0) in self._assigned and not self.owner:
-            self.owner = True
-            self._subscribe([self._own_topic, *self._topics])
+            self.owner = self._is_narrow = True
+            self._patience = time.monotonic() + ALONE_SECONDS
         if self.owner and {topic for topic, _ in self._assigned} >= {self._own_topic, *self._topics}:
             self._settled.set()
+        self._has_nothing = (self._own_topic, 0) not in self._assigned
         self.joined = True
         self._on_change()
 
@@ -171,8 +217,9 @@ class Keeper:
     def _forget(self, partitions: list[TopicPartition]) -> None:
         self._assigned -= {(place.topic, place.partition) for place in partitions}
         if self.owner and (self._own_topic, 0) not in self._assigned:
-            self.owner = False
+            self.owner = self._is_narrow = False
             self._settled.clear()
+            self._patience = time.monotonic() + ALONE_SECONDS
             self._subscribe([self._own_topic])
             self._on_change()
 
@@ -217,3 +264,24 @@ class Keeper:
                 self._consumer.close()
             except RuntimeError:
                 pass  # closed before
+
+
+_admins: dict[tuple[tuple[str, Any], ...], Any] = {}
+_admins_lock = threading.Lock()
+
+
+def _members(client: dict[str, Any], group: str) -> int | None:
+    """How many members the group has; None where the broker does not say. One client for all keepers of a cluster."""
+    key = tuple(sorted(client.items()))
+    with _admins_lock:
+        if key not in _admins:
+            _admins[key] = AdminClient(client)
+        admin = _admins[key]
+    try:
+        found = admin.describe_consumer_groups([group], request_timeout=LOOK_CALL_SECONDS)[group]
+        return len(found.result(LOOK_CALL_SECONDS + 1).members)
+    except (KafkaException, TimeoutError) as error:
+        if isinstance(error, KafkaException) and error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+            return 0  # there was none yet, in Kafka's newer words
+        log.debug("the group %s cannot be described: %s", group, error)
+        return None

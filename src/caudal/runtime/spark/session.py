@@ -21,9 +21,10 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
@@ -190,16 +191,56 @@ def open_session(master: str | None, slots: int, config: dict[str, str] | None =
             _check_connector(active)
             return active, False
         chosen = master or local_master(slots)
+        settings = {**_config(chosen), **(config or {})}
         builder = SparkSession.builder.master(chosen).appName("caudal")
-        for name, value in {**_config(chosen), **(config or {})}.items():
+        for name, value in settings.items():
             builder = builder.config(name, value)
+        voice = _Voice()
         try:
+            if not os.environ.get("CAUDAL_DEBUG"):
+                _launch(chosen, settings, voice)
             session = builder.getOrCreate()
         except Exception as error:
-            text = " ".join(str(error).split())
-            raise StreamsError(f"Spark did not start on {chosen}: {text[:300]}") from error
+            text = " ".join(f"{error} {voice.last_words()}".split())
+            raise StreamsError(f"Spark did not start on {chosen}: {text[:500]}") from error
+        voice.passes = True
         session.sparkContext.setLogLevel("OFF" if not os.environ.get("CAUDAL_DEBUG") else "WARN")
         return session, True
+
+
+class _Voice:
+    """What the JVM says on stderr. While it starts that is of modules, host names and log profiles, which is kept for
+    the case that it does not; afterwards it is passed on: what functions print in the workers comes this way."""
+
+    def __init__(self) -> None:
+        self.passes = False
+        self._kept: deque[bytes] = deque(maxlen=40)
+
+    def follow(self, pipe: IO[bytes]) -> None:
+        threading.Thread(target=self._read, args=(pipe,), name="caudal-jvm", daemon=True).start()
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        for line in pipe:
+            if self.passes:
+                sys.stderr.write(line.decode(errors="replace"))
+                sys.stderr.flush()
+            else:
+                self._kept.append(line)
+
+    def last_words(self) -> str:
+        return b"".join(self._kept).decode(errors="replace")[-300:]
+
+
+def _launch(master: str, settings: Mapping[str, str], voice: _Voice) -> None:
+    """Starts the JVM as PySpark would, with its stderr in our hands."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is None:
+        conf = SparkConf(loadDefaults=False).setMaster(master).setAll(list(settings.items()))
+        gateway = launch_gateway(conf, {"stderr": subprocess.PIPE})  # type: ignore[no-untyped-call]
+        voice.follow(gateway.proc.stderr)
+        SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
 def real_time(session: Any) -> Any:
@@ -216,13 +257,15 @@ def real_time(session: Any) -> Any:
 
 def death(session: Any, error: Exception) -> str | None:
     """How Spark's JVM ended, where that is behind an error; None where it lives."""
-    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
 
     process = getattr(session.sparkContext._gateway, "proc", None)
     if process is None:
         return "it does not answer" if isinstance(error, Py4JNetworkError | ConnectionError) else None
+    # An answer that broke off in the middle is a Py4JError and no network error; a Java exception is a live JVM's.
+    broken = isinstance(error, Py4JError | ConnectionError) and not isinstance(error, Py4JJavaError)
     try:
-        code = process.wait(1.0 if isinstance(error, Py4JNetworkError | ConnectionError) else 0.0)
+        code = process.wait(1.0 if broken else 0.0)
     except subprocess.TimeoutExpired:
         return None
     return f"process {process.pid}, {f'signal {-code}' if code < 0 else f'exit code {code}'}"
