@@ -384,3 +384,16 @@ CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE
 CREATE TABLE o AS SELECT a, COUNT(*) AS c FROM s GROUP BY a PARTITION BY a;
 --@expected.error: KsqlError
 --@expected.message: PARTITION BY and GROUP BY cannot be used together
+
+--@test: LIMIT in a query that goes on
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT * FROM s EMIT CHANGES LIMIT 5;
+--@expected.error: KsqlError
+--@expected.message: CREATE STREAM AS SELECT statements don't support LIMIT clause
+
+--@test: LIMIT in INSERT INTO
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o (k STRING KEY, a INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
+INSERT INTO o SELECT * FROM s LIMIT 5;
+--@expected.error: KsqlError
+--@expected.message: INSERT INTO statements don't support LIMIT clause

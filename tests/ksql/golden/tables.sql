@@ -34,38 +34,48 @@ INSERT INTO t (ROWTIME, k, a) VALUES (5, 'x', 2);
 ASSERT VALUES o (ROWTIME, k, a) VALUES (9, 'x', 1);
 ASSERT VALUES o (ROWTIME, k, a) VALUES (5, 'x', 2);
 
---TODO --@test: a filter says nothing of rows that were never in the result
---TODO CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
---TODO CREATE TABLE o AS SELECT * FROM t WHERE a > 5;
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (1, 'x', 1);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (2, 'x', 6);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (3, 'y', 2);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (4, 'x', 7);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (5, 'x', 5);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (6, 'x', 4);
---TODO ASSERT VALUES o (k, a) VALUES ('x', 6);
---TODO ASSERT VALUES o (k, a) VALUES ('x', 7);
---TODO ASSERT NULL VALUES o (k) KEY ('x');
+--@test: a filter says nothing of rows that were never in the result
+CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT * FROM t WHERE a > 5;
+INSERT INTO t (ROWTIME, k, a) VALUES (1, 'x', 1);
+INSERT INTO t (ROWTIME, k, a) VALUES (2, 'x', 6);
+INSERT INTO t (ROWTIME, k, a) VALUES (3, 'y', 2);
+INSERT INTO t (ROWTIME, k, a) VALUES (4, 'x', 7);
+INSERT INTO t (ROWTIME, k, a) VALUES (5, 'x', 5);
+INSERT INTO t (ROWTIME, k, a) VALUES (6, 'x', 4);
+ASSERT VALUES o (k, a) VALUES ('x', 6);
+ASSERT VALUES o (k, a) VALUES ('x', 7);
+ASSERT NULL VALUES o (k) KEY ('x');
 
---TODO --@test: a row that is deleted where a filter had left it out
---TODO CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
---TODO CREATE TABLE o AS SELECT * FROM t WHERE a > 5;
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (1, 'x', 1);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (1, 'y', 6);
---TODO --@record: t | x | null | 2
---TODO --@record: t | y | null | 3
---TODO ASSERT VALUES o (k, a) VALUES ('y', 6);
---TODO ASSERT NULL VALUES o (k) KEY ('y');
+--@test: a row that is deleted where a filter had left it out
+CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT * FROM t WHERE a > 5;
+INSERT INTO t (ROWTIME, k, a) VALUES (1, 'x', 1);
+INSERT INTO t (ROWTIME, k, a) VALUES (1, 'y', 6);
+--@record: t | x | null | 2
+--@record: t | y | null | 3
+ASSERT VALUES o (k, a) VALUES ('y', 6);
+ASSERT NULL VALUES o (k) KEY ('y');
 
---TODO --@test: a filter that is taken away again
---TODO CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
---TODO CREATE TABLE o AS SELECT * FROM t WHERE a > 5;
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (1, 'x', 1);
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (2, 'y', 6);
---TODO CREATE OR REPLACE TABLE o AS SELECT * FROM t;
---TODO INSERT INTO t (ROWTIME, k, a) VALUES (3, 'x', 2);
---TODO ASSERT VALUES o (k, a) VALUES ('y', 6);
---TODO ASSERT VALUES o (k, a) VALUES ('x', 2);
+--@test: a filter by the window of a windowed table
+CREATE STREAM s (k STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE t AS SELECT k, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY k;
+CREATE TABLE o AS SELECT * FROM t WHERE WINDOWSTART = 0 AND c > 1;
+INSERT INTO s (ROWTIME, k, n) VALUES (0, 'a', 1);
+INSERT INTO s (ROWTIME, k, n) VALUES (1, 'a', 1);
+INSERT INTO s (ROWTIME, k, n) VALUES (10000, 'a', 1);
+INSERT INTO s (ROWTIME, k, n) VALUES (10001, 'a', 1);
+ASSERT VALUES o (k, WINDOWSTART, c) VALUES ('a', 0, 2);
+
+--@test: a filter that is taken away again
+CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT * FROM t WHERE a > 5;
+INSERT INTO t (ROWTIME, k, a) VALUES (1, 'x', 1);
+INSERT INTO t (ROWTIME, k, a) VALUES (2, 'y', 6);
+CREATE OR REPLACE TABLE o AS SELECT * FROM t;
+INSERT INTO t (ROWTIME, k, a) VALUES (3, 'x', 2);
+ASSERT VALUES o (k, a) VALUES ('y', 6);
+ASSERT VALUES o (k, a) VALUES ('x', 2);
 
 --@test: a filter that is added, for the rows to come
 CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
