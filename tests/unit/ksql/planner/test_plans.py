@@ -93,7 +93,7 @@ def test_what_is_repartitioned_may_have_any_number_of_partitions() -> None:
     [
         ({}, {"s": "latest", "t": "earliest"}),
         ({"auto.offset.reset": "earliest"}, {"s": "earliest", "t": "earliest"}),
-        ({"ksql.streams.auto.offset.reset": "latest"}, {"s": "latest", "t": "latest"}),
+        ({"ksql.streams.auto.offset.reset": "latest"}, {"s": "latest", "t": "earliest"}),
     ],
 )
 def test_where_a_query_begins(properties: dict[str, str], expected: dict[str, str]) -> None:
