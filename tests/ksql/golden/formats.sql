@@ -281,3 +281,10 @@ CREATE STREAM s WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='AVRO');
 CREATE STREAM s WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
 --@expected.error: KsqlError
 --@expected.message: The statement does not define any columns
+
+--@test: columns from the registry before the first row
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='AVRO');
+CREATE STREAM r (k STRING KEY) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='AVRO');
+CREATE STREAM o AS SELECT k, a + 1 AS b FROM r;
+INSERT INTO s VALUES ('x', 1);
+ASSERT VALUES o (k, b) VALUES ('x', 2);
