@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from caudal.bench import registry
+from caudal.bench import pages, registry
 
 
 def test_a_quick_run_measures_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -19,7 +19,7 @@ def test_a_quick_run_measures_everything(tmp_path: Path, capsys: pytest.CaptureF
     assert document["values"].keys() == registry.FIGURES.keys()
     assert all(value > 0 for values in document["values"].values() for value in values)
     written = page.read_text()
-    assert written.startswith("# Benchmarks\n\nBefore.\n\n## Schema Registry\n") and registry.END in written
+    assert written.startswith("# Benchmarks\n\nBefore.\n\n## Schema Registry\n") and registry.PAGE.end in written
     assert all(figure.title in written for figure in registry.FIGURES.values())
 
 
@@ -28,7 +28,7 @@ def test_a_target_that_is_missed_stands_first() -> None:
     for ratio in (0.3, 0.6, 0.4):
         results.add("by id ratio", ratio)
     results.add("load", 1.0)
-    text = registry.markdown(results, registry.Options(), 1.0)
+    text = pages.markdown(results, "caudal bench registry", registry.NOTES, 1.0)
     assert text.index("### Not met yet") < text.index("… / the empty endpoint") < text.index("### All figures")
     assert "| 0.40 × | 0.30 | 0.60 | ≥ 0.5× | not met |" in text
     assert "| 1.00 s |  |  | ≤ 3 s | met |" in text

@@ -10,32 +10,25 @@ It leaves out several instances, and registrations of new schemas beyond how lon
 
 from __future__ import annotations
 
-import datetime
 import json
-import os
-import shlex
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from rich.console import Console
 
-from caudal.bench import report
+from caudal.bench import pages
 from caudal.bench.broker import touch_memory
 from caudal.bench.case import Figure, ratio_at_least, value_at_most
 from caudal.bench.client import Client
 from caudal.bench.entry import BenchError, exit_code, parser_of
+from caudal.bench.http_servers import HttpServer, Peer
 from caudal.bench.registry_workloads import KIND, LANGUAGES, LEVEL, avro
-from caudal.bench.results import Row
-from caudal.bench.servers import CaudalServer, ServerError
-from caudal.bench.views import print_table, tables, write_markdown
+from caudal.bench.servers import CaudalServer
 
 SCHEMAS = 100
 SUBJECTS = 10_000
@@ -72,8 +65,7 @@ FIGURES: dict[str, Figure] = {
         )
     },
 }
-BEGIN = "<!-- caudal bench registry: begin (generated, do not edit) -->"
-END = "<!-- caudal bench registry: end -->"
+PAGE = pages.Page("registry", "Schema Registry", "Schema Registry: requests, loading, comparing")
 
 
 @dataclass(slots=True)
@@ -86,63 +78,8 @@ class Options:
     markdown: Path | None = None
 
 
-@dataclass(slots=True)
-class Results:
-    values: dict[str, list[float]] = field(default_factory=dict)
-
-    def add(self, name: str, value: float) -> None:
-        self.values.setdefault(name, []).append(value)
-
-    def rows(self) -> list[Row]:
-        rows = []
-        for name, figure in FIGURES.items():
-            values = list(self.values.get(name, ()))
-            # A ratio is judged as one, and shown like any value.
-            rows.append(Row("registry", name, figure, values, ratios=values if name.endswith("ratio") else []))
-        return rows
-
-
-class RegistryServer:
-    """`caudal registry` as a person starts it."""
-
-    def __init__(self, port: int, topic: str, output: Path) -> None:
-        ready, said = os.pipe()
-        command = [sys.executable, "-m", "caudal.cli.main", "registry", "--bootstrap", f"127.0.0.1:{port}"]
-        command += [
-            "--port",
-            "0",
-            "--topic",
-            topic,
-            "--group",
-            topic,
-            "--ready-fd",
-            str(said),
-            "--log-level",
-            "warning",
-        ]
-        begin = time.perf_counter()
-        with output.open("ab") as log:
-            self.process = psutil.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(said,), start_new_session=True
-            )
-        os.close(said)
-        with os.fdopen(ready) as pipe:
-            line = pipe.readline()
-        if not line:
-            raise ServerError(f"the registry did not start.\n{output.read_text()[-2000:]}")
-        self.seconds = time.perf_counter() - begin
-        self.facts: dict[str, Any] = json.loads(line)
-        self.http_port = int(str(self.facts["address"]).rpartition(":")[2])
-
-    def memory_mb(self) -> float:
-        return float(self.process.memory_info().rss / 1e6)
-
-    def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(30)
-        except psutil.TimeoutExpired:
-            self.process.kill()
+class Results(pages.Results):
+    page, figures = PAGE, FIGURES
 
 
 class Run:
@@ -169,20 +106,15 @@ class Run:
             self.server.remove()
         return self.results
 
-    def _registry(self, topic: str) -> RegistryServer:
-        return RegistryServer(self.server.port, topic, self.folder / "registry.log")
+    def _registry(self, topic: str) -> HttpServer:
+        words = ["registry", "--bootstrap", self.server.bootstrap, "--topic", topic, "--group", topic]
+        return HttpServer(words, self.folder / "registry.log")
 
     def _measure_requests(self) -> None:
         registry = self._registry("requests")
-        peer = subprocess.Popen(
-            [sys.executable, "-m", "caudal.bench.registry_peer"],
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        peer = None
         try:
-            assert peer.stdout is not None
-            peer_port = int(peer.stdout.readline())
+            peer = Peer("caudal.bench.registry_peer")
             bodies = [json.dumps({"schema": avro(f"Record{number}")}) for number in range(SCHEMAS)]
             by_id, again = [], []
             for number, body in enumerate(bodies):
@@ -194,9 +126,9 @@ class Run:
                 by_id.append(["GET", f"/schemas/ids/{answer['id']}", ""])
                 again.append(["POST", path, body])
             for number in range(self.options.rounds):
-                empty = self._ask(peer_port, [["GET", "/", ""]])["per_second"]
+                empty = self._ask(peer.http_port, [["GET", "/", ""]])["per_second"]
                 looked_up = self._ask(registry.http_port, by_id)
-                empty_post = self._ask(peer_port, [["POST", "/", body] for body in bodies])["per_second"]
+                empty_post = self._ask(peer.http_port, [["POST", "/", body] for body in bodies])["per_second"]
                 registered = self._ask(registry.http_port, again)
                 for name, base, measured in (("by id", empty, looked_up), ("again", empty_post, registered)):
                     self.results.add(name, measured["per_second"])
@@ -206,8 +138,8 @@ class Run:
                 self.results.add("empty post", empty_post)
                 self._say(f"round {number + 1} of {self.options.rounds} done")
         finally:
-            peer.kill()
-            peer.wait()
+            if peer is not None:
+                peer.stop()
             registry.stop()
 
     def _ask(self, http_port: int, requests: list[list[str]]) -> dict[str, Any]:
@@ -284,45 +216,20 @@ def run(options: Options, console: Console | None = None) -> Results:
         options.rounds, options.subjects, options.seconds = 1, min(options.subjects, QUICK_SUBJECTS), QUICK_SECONDS
     if options.rounds < 1 or options.subjects < 1 or options.seconds <= 0:
         raise BenchError("--rounds and --subjects must be 1 or more, --seconds more than 0.")
-    console = console or (Console() if sys.stdout.isatty() else Console(width=140))
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="caudal-bench-", ignore_cleanup_errors=True) as folder:
-        results = Run(options, Path(folder), Console(stderr=True)).measure()
-    minutes = (time.monotonic() - begin) / 60
-    if options.json:
-        document = {"command": command_line(options), "machine": report.machine(), "values": results.values}
-        console.file.write(json.dumps(document, indent=2) + "\n")
-    else:
-        print_table(results.rows(), console, "Schema Registry: requests, loading, comparing")
-        if options.quick:
-            console.print("A quick run shows that everything works; its figures mean nothing.")
-    if options.markdown is not None:
-        write_markdown(options.markdown, markdown(results, options, minutes), "## Schema Registry", BEGIN, END)
-    return results
+    return pages.present(
+        lambda folder, said: Run(options, folder, said).measure(), options, command_line(options), NOTES, console
+    )
 
 
-def markdown(results: Results, options: Options, minutes: float) -> str:
-    parts = [f"Measured on {datetime.date.today():%Y-%m-%d} in {minutes:.0f} minutes by `{command_line(options)}`.", ""]
-    parts += [f"- {line}" for line in report.machine()]
-    parts += [
-        f"- {CONNECTIONS} connections of one client process; the empty endpoint runs on the same uvicorn, uvloop and "
-        f"httptools. Records of a dozen fields; {SCHEMAS} of them are asked for in turn.",
-        f"- Compared at {LEVEL}, with one more field in each version, through REST; the first time the old are parsed "
-        "too.",
-        "",
-    ]
-    return "\n".join([*parts, *tables(results.rows())])
+NOTES = [
+    f"{CONNECTIONS} connections of one client process; the empty endpoint runs on the same uvicorn, uvloop and "
+    f"httptools. Records of a dozen fields; {SCHEMAS} of them are asked for in turn.",
+    f"Compared at {LEVEL}, with one more field in each version, through REST; the first time the old are parsed too.",
+]
 
 
 def command_line(options: Options) -> str:
-    """The command that repeats this run, without folders."""
-    words = ["caudal", "bench", "registry"]
-    if options.quick:
-        words += ["--quick"]
-    else:
-        words += ["--rounds", str(options.rounds), "--subjects", str(options.subjects)]
-        words += ["--seconds", f"{options.seconds:g}"]
-    return shlex.join([*words, *(["--markdown", options.markdown.name] if options.markdown else [])])
+    return pages.command_line(PAGE, options, rounds=options.rounds, subjects=options.subjects, seconds=options.seconds)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

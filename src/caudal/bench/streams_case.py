@@ -180,8 +180,8 @@ class StreamsSession:
         self.wait(engine, job, batch.count)
         asked = {
             "port": self.server.port,
-            "input": job.input,
-            "output": job.output,
+            "inputs": [job.input],
+            "outputs": [job.output],
             "partitions": PARTITIONS,
             "rate": rate,
             "seconds": seconds,

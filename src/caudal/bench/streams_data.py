@@ -28,6 +28,7 @@ from caudal.bench.workloads import (
 
 STEP = 7919  # a prime: consecutive records have other keys, and every key comes equally often
 SPAN_MS = 60 * WINDOW_MS
+TOTALS = ("totals", "sql-totals")  # of a window, count and sum
 CITIES = ("Soria", "Cuenca", "Teruel", "Huesca")
 # Java's partitioner, which Kafka Streams and Caudal use for what they write.
 PARTITIONER = "murmur2_random"
@@ -112,6 +113,10 @@ class Expected:
                 elif topology == "sum":
                     start = batch.timestamp(number) // WINDOW_MS * WINDOW_MS
                     finals[key, start] += amount
+                elif topology in TOTALS:
+                    start = batch.timestamp(number) // WINDOW_MS * WINDOW_MS
+                    finals[key, start, "ORDERS"] += 1
+                    finals[key, start, "AMOUNT"] += amount
                 else:
                     finals["ids"] += number
                     finals["total"] += amount * 2
@@ -132,7 +137,7 @@ def check(
     if every_update and seen != expected.records:
         raise WorkloadError(f"wrong result: {seen:,} records came out, {expected.records:,} went in")
     wanted = dict(expected.finals)
-    if topology == "sum":  # a sum of zero may or may not be there
+    if topology in ("sum", *TOTALS):  # a sum of zero may or may not be there
         finals, wanted = ({k: v for k, v in one.items() if v} for one in (finals, wanted))
     if finals != wanted:
         wrong = [key for key in {*finals, *wanted} if finals.get(key) != wanted.get(key)]
@@ -154,6 +159,10 @@ def _take(finals: dict[Any, int], topology: str, form: str, key: bytes, value: b
     number = int(key[5:12])
     if topology == "count":
         finals[number] = struct.unpack(">q", value)[0] if form == "long" else int(value)
+    elif topology in TOTALS:
+        start = struct.unpack(">q", key[-8:])[0]
+        for name, total in orjson.loads(value).items():
+            finals[number, start, name] = total
     elif form == "long":  # Kafka Streams' windowed key: key, then the start in 8 bytes
         finals[number, struct.unpack(">q", key[-8:])[0]] = struct.unpack(">q", value)[0]
     else:

@@ -16,7 +16,7 @@ from typing import Any
 WINDOW_MS = 60_000
 # The bench stops an engine for minutes while the others run: Spark must not take that for the death of its executor.
 PATIENT = {"spark.network.timeout": "1h"}
-TOPOLOGIES = ("map", "sql-map", "count", "regroup", "sum", "join")
+TOPOLOGIES = ("map", "sql-map", "count", "regroup", "sum", "join", "totals", "sql-totals")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from caudal.bench.streams_job import Job
+from caudal.plan.topology import Topology
 from caudal.serde import Bytes, Json, Long, String
 from caudal.streams import StreamsBuilder, tumbling
 
@@ -25,7 +26,12 @@ def joined(order: dict[str, Any], customer: dict[str, Any]) -> dict[str, Any]:
     return {"id": order["id"], "total": order["amount"] * 2, "city": customer["city"]}
 
 
-def builder_of(job: Job) -> StreamsBuilder:
+def builder_of(job: Job) -> StreamsBuilder | Topology:
+    if job.topology in ("totals", "sql-totals"):
+        from caudal.bench import ksql_topologies  # which needs KSQL's packages
+
+        by_hand = job.topology == "totals"
+        return ksql_topologies.written_by_hand(job) if by_hand else ksql_topologies.written_as_sql(job)
     builder = StreamsBuilder(job.application)
     if job.topology == "map":
         builder.stream(job.input, key=Bytes(), value=Json()).map_values(rewritten).to(job.output)

@@ -10,28 +10,20 @@ It leaves out scans, windows and several machines; there is no peer beside it.
 
 from __future__ import annotations
 
-import datetime
-import json
-import shlex
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from caudal.bench import report
+from caudal.bench import pages
 from caudal.bench.broker import touch_memory
 from caudal.bench.case import Figure, value_at_least, value_at_most
 from caudal.bench.client import Client
 from caudal.bench.entry import BenchError, add_data_flag, exit_code, parser_of
-from caudal.bench.results import Row
 from caudal.bench.servers import CaudalServer
-from caudal.bench.streams_report import markdown_table
 from caudal.bench.views_workloads import TOPIC
 
 KEYS = 1_000_000
@@ -65,8 +57,7 @@ FIGURES: dict[str, Figure] = {
     "memory": Figure("memory of the process", "MB", False),
     "disk": Figure("the index on disk", "MB", False),
 }
-BEGIN = "<!-- caudal bench views: begin (generated, do not edit) -->"
-END = "<!-- caudal bench views: end -->"
+PAGE = pages.Page("views", "Views", "Views: point queries while the changelog is written to")
 
 
 @dataclass(slots=True)
@@ -80,16 +71,12 @@ class Options:
     data: Path | None = None
 
 
-@dataclass(slots=True)
-class Results:
-    values: dict[str, list[float]] = field(default_factory=dict)
+class Results(pages.Results):
+    page, figures = PAGE, FIGURES
 
-    def add(self, **values: float) -> None:
+    def add_all(self, **values: float) -> None:
         for name, value in values.items():
-            self.values.setdefault(name.replace("_", " "), []).append(value)
-
-    def rows(self) -> list[Row]:
-        return [Row("views", name, figure, list(self.values.get(name, ()))) for name, figure in FIGURES.items()]
+            self.add(name.replace("_", " "), value)
 
 
 class Run:
@@ -125,7 +112,7 @@ class Run:
         writer.run("fill_changelog", **place)
         state = str(self.folder / "state")
         opened = keeper.run("open_store", port=port, folder=state)
-        self.results.add(fill=opened["seconds"], fill_rate=keys / opened["seconds"])
+        self.results.add_all(fill=opened["seconds"], fill_rate=keys / opened["seconds"])
         self._say(f"filled: {opened['count']:,} keys in {opened['seconds']:.1f} s")
         if opened["count"] != keys:
             raise BenchError(f"{keys:,} keys were written, but the view has {opened['count']:,}.")
@@ -144,7 +131,7 @@ class Run:
         http: dict[str, Any] = {"http_port": http_port, "keys": keys, "connections": CONNECTIONS, "seconds": seconds}
         free = asker.run("ask_over_http", **http)
         paced = asker.run("ask_over_http", **http, rate=ASKED)
-        self.results.add(
+        self.results.add_all(
             python_rate=python["per_second"],
             python_p50=python["p50_ms"],
             python_p99=python["p99_ms"],
@@ -160,11 +147,11 @@ class Run:
     def _reopen(self, keeper: Client, writer: Client, place: dict[str, Any], state: str) -> None:
         """A restart: what was written meanwhile is read, and nothing else."""
         closed = keeper.run("close_store")
-        self.results.add(memory=closed["memory_mb"], disk=closed["disk_mb"])
+        self.results.add_all(memory=closed["memory_mb"], disk=closed["disk_mb"])
         rate = TAIL if not self.options.quick else WRITES
         writer.run("write_changelog", **place, rate=rate, seconds=1.0)
         again = keeper.run("open_store", port=self.server.port, folder=state)
-        self.results.add(reopen=again["seconds"])
+        self.results.add_all(reopen=again["seconds"])
         keeper.run("close_store")
 
     def _say(self, text: str) -> None:
@@ -177,83 +164,25 @@ def run(options: Options, console: Console | None = None) -> Results:
         options.rounds, options.keys, options.seconds = 1, min(options.keys, QUICK_KEYS), QUICK_SECONDS
     if options.rounds < 1 or options.keys < 100 or options.seconds <= 0:
         raise BenchError("--rounds must be 1 or more, --keys 100 or more, --seconds more than 0.")
-    console = console or (Console() if sys.stdout.isatty() else Console(width=140))
-    begin = time.monotonic()
-    if options.data is not None:
-        options.data.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="caudal-bench-", dir=options.data, ignore_cleanup_errors=True) as folder:
-        results = Run(options, Path(folder), Console(stderr=True)).measure()
-    minutes = (time.monotonic() - begin) / 60
-    if options.json:
-        document = {"command": command_line(options), "machine": report.machine(), "values": results.values}
-        console.file.write(json.dumps(document, indent=2) + "\n")
-    else:
-        print_table(results.rows(), console, "Views: point queries while the changelog is written to")
-        if options.quick:
-            console.print("A quick run shows that everything works; its figures mean nothing.")
-    if options.markdown is not None:
-        write_markdown(options.markdown, markdown(results, options, minutes))
-    return results
+    return pages.present(
+        lambda folder, said: Run(options, folder, said).measure(),
+        options,
+        command_line(options),
+        notes(options),
+        console,
+        options.data,
+    )
 
 
-COLUMNS = ("figure", "median", "least", "greatest", "target", "")
-
-
-def cells(row: Row) -> list[str]:
-    number = report.number
-    least, greatest = (number(min(row.caudal)), number(max(row.caudal))) if len(row.caudal) > 1 else ("", "")
-    measured = report.measured(row.caudal_median, row.figure.unit)
-    return [row.figure.title, measured, least, greatest, report.target_text(row), row.verdict]
-
-
-def print_table(rows: Sequence[Row], console: Console, title: str) -> None:
-    table = Table(title=title)
-    for index, heading in enumerate(COLUMNS):
-        table.add_column(heading, justify="left" if index in (0, 5) else "right")
-    for row in rows:
-        table.add_row(*cells(row))
-    console.print(table)
-
-
-def markdown(results: Results, options: Options, minutes: float) -> str:
-    rows = results.rows()
-    parts = [f"Measured on {datetime.date.today():%Y-%m-%d} in {minutes:.0f} minutes by `{command_line(options)}`.", ""]
-    parts += [f"- {line}" for line in report.machine()]
-    parts += [
-        f"- {options.keys:,} keys, {PARTITIONS} partitions, JSON values of about 60 bytes; {WRITES:,} records a second "
+def notes(options: Options) -> list[str]:
+    return [
+        f"{options.keys:,} keys, {PARTITIONS} partitions, JSON values of about 60 bytes; {WRITES:,} records a second "
         "are written meanwhile, in transactions of 100 ms. Broker, writer, view and HTTP client share the cores.",
-        "",
     ]
-    return "\n".join([*parts, *tables(rows)])
-
-
-def tables(rows: Sequence[Row]) -> list[str]:
-    """The figures for the page, those that miss their target first."""
-    missed = [row for row in rows if row.verdict in ("not met", "failed")]
-    parts = []
-    if missed:
-        parts += ["### Not met yet", "", markdown_table(COLUMNS, [cells(row) for row in missed]), ""]
-    parts += ["### All figures" if missed else "Every target is met.", ""]
-    return [*parts, markdown_table(COLUMNS, [cells(row) for row in rows])]
-
-
-def write_markdown(path: Path, text: str, heading: str = "## Views", begin: str = BEGIN, end: str = END) -> None:
-    """Replaces what stands between this bench's markers; adds them at the end when they are missing."""
-    page = path.read_text() if path.exists() else report.FRAME
-    if begin not in page or end not in page:
-        page = f"{page.rstrip()}\n\n{heading}\n\n{begin}\n{end}\n"
-    before, rest = page.split(begin, 1)
-    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{rest.split(end, 1)[1]}")
 
 
 def command_line(options: Options) -> str:
-    """The command that repeats this run, without folders."""
-    words = ["caudal", "bench", "views"]
-    if options.quick:
-        words += ["--quick"]
-    else:
-        words += ["--rounds", str(options.rounds), "--keys", str(options.keys), "--seconds", f"{options.seconds:g}"]
-    return shlex.join([*words, *(["--markdown", options.markdown.name] if options.markdown else [])])
+    return pages.command_line(PAGE, options, rounds=options.rounds, keys=options.keys, seconds=options.seconds)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,6 +80,11 @@ def run(options: Options) -> NoReturn:
 
 class _Ksql:
     def __init__(self, options: Options, listener: socket.socket) -> None:
+        if options.extensions is not None:
+            if not options.extensions.is_dir():
+                raise CliError(f"there is no folder '{options.extensions}' with functions (--extensions)")
+            # The processes of queries look there too.
+            os.environ["CAUDAL_KSQL_EXT_DIR"] = str(options.extensions.resolve())
         from caudal.ksql.engine.engine import Engine
         from caudal.ksql.server.server import KsqlServer
 
@@ -123,5 +129,6 @@ def _settings(options: Options, url: str) -> Any:
         master=options.master,
         threads=options.threads,
         state_dir=str(options.data),
+        processing_log_topic=f"{options.service_id}ksql_processing_log",
         properties=properties,
     )

@@ -196,3 +196,12 @@ INSERT INTO s (k, t) VALUES ('z', '2024-03-01T00:00:00');
 ASSERT VALUES o (day, c) VALUES ('2024-02-29', 1);
 ASSERT VALUES o (day, c) VALUES ('2024-02-29', 2);
 ASSERT VALUES o (day, c) VALUES ('2024-03-01', 1);
+
+--@test: the last row of a group leaves, and its count stays as zero
+CREATE TABLE t (k STRING PRIMARY KEY, g STRING) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT g, COUNT(*) AS c FROM t GROUP BY g;
+INSERT INTO t (k, g) VALUES ('a', 'x');
+INSERT INTO t (k, g) VALUES ('a', 'y');
+ASSERT VALUES o (g, c) VALUES ('x', 1);
+ASSERT VALUES o (g, c) VALUES ('x', 0);
+ASSERT VALUES o (g, c) VALUES ('y', 1);

@@ -97,3 +97,9 @@ CREATE STREAM s (k STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE
 CREATE TABLE o AS SELECT k, COUNT(*) AS c FROM s GROUP BY k HAVING SUM(n) + 1;
 --@expected.error: KsqlError
 --@expected.message: Type error in HAVING expression: Should evaluate to boolean
+
+--@test: a name that the projection gives
+CREATE STREAM s (k STRING KEY, n INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT k, COUNT(*) AS c FROM s GROUP BY k HAVING c > 1;
+--@expected.error: KsqlError
+--@expected.message: Column 'C' cannot be resolved

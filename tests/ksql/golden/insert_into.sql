@@ -142,3 +142,14 @@ CREATE STREAM o (k STRING KEY, a INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE
 INSERT INTO o SELECT * FROM t;
 --@expected.error: KsqlError
 --@expected.message: the query produces a TABLE
+
+--@test: the key stands among the columns
+CREATE STREAM s (a INT, k STRING KEY, b INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+INSERT INTO s VALUES (1, 'x', 2);
+ASSERT VALUES s (a, k, b) VALUES (1, 'x', 2);
+
+--@test: a row of nulls is a row of the table
+CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='t', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT k, a IS NULL AS n FROM t;
+INSERT INTO t (k) VALUES ('x');
+ASSERT VALUES o (k, n) VALUES ('x', TRUE);

@@ -4,7 +4,7 @@
 CREATE TABLE o (id INT PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO o (ROWTIME, id, c, n) VALUES (0, 1, 'a', 10);
+INSERT INTO o (ROWTIME, id, c, n) VALUES (1, 1, 'a', 10);
 INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, 2, 'a', 20);
 INSERT INTO c (ROWTIME, id, name) VALUES (3, 'a', 'Eve');
@@ -18,8 +18,8 @@ ASSERT TABLE j (id INT PRIMARY KEY, n INT, name STRING) WITH (KAFKA_TOPIC='J', V
 CREATE TABLE o (id INT PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'b', 'Bob');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'b', 'Bob');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, 1, 'a', 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, 1, 'b', 11);
 INSERT INTO c (ROWTIME, id, name) VALUES (3, 'a', 'Eve');
@@ -32,7 +32,7 @@ ASSERT VALUES j (id, n, name) VALUES (1, 11, 'Max');
 CREATE TABLE o (id INT PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, 1, 'a', 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, 1, 'b', 11);
 INSERT INTO c (ROWTIME, id, name) VALUES (3, 'b', 'Bob');
@@ -44,7 +44,7 @@ ASSERT VALUES j (id, n, name) VALUES (1, 11, 'Bob');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', 'a', 10);
 --@record: o | 1 | null | 2
 INSERT INTO c (ROWTIME, id, name) VALUES (3, 'a', 'Eve');
@@ -57,7 +57,7 @@ ASSERT VALUES j (id, n, name) VALUES ('2', 20, 'Eve');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', 'a', 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '2', 'a', 20);
 --@record: c | a | null | 2
@@ -70,7 +70,7 @@ ASSERT NULL VALUES j (id) KEY ('2');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, c.id AS cid, n, name FROM o LEFT JOIN c ON o.c = c.id;
-INSERT INTO o (ROWTIME, id, c, n) VALUES (0, '1', 'a', 10);
+INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', 'a', 10);
 INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 --@record: c | a | null | 2
 --@record: o | 1 | null | 3
@@ -83,8 +83,8 @@ ASSERT NULL VALUES j (id) KEY ('1');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o LEFT JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'b', 'Bob');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'b', 'Bob');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', 'a', 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, '1', 'x', 11);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (3, '1', 'b', 12);
@@ -96,7 +96,7 @@ ASSERT VALUES j (id, n, name) VALUES ('1', 12, 'Bob');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', NULL, 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, '2', 'a', 20);
 ASSERT VALUES j (id, n, name) VALUES ('2', 20, 'Ada');
@@ -105,7 +105,7 @@ ASSERT VALUES j (id, n, name) VALUES ('2', 20, 'Ada');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o LEFT JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', NULL, 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, '1', 'a', 20);
 ASSERT VALUES j (id, n, name) VALUES ('1', 10, NULL);
@@ -115,7 +115,7 @@ ASSERT VALUES j (id, n, name) VALUES ('1', 20, 'Ada');
 CREATE TABLE o (id STRING PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, n, name FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, '1', 'a', 10);
 INSERT INTO o (ROWTIME, id, c, n) VALUES (2, '1', NULL, 11);
 ASSERT VALUES j (id, n, name) VALUES ('1', 10, 'Ada');
@@ -125,7 +125,7 @@ ASSERT NULL VALUES j (id) KEY ('1');
 CREATE TABLE o (id INT PRIMARY KEY, c STRING, n INT) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT o.id AS id, name FROM o JOIN c ON LCASE(o.c) = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c, n) VALUES (1, 1, 'A', 10);
 ASSERT VALUES j (id, name) VALUES (1, 'Ada');
 
@@ -133,7 +133,7 @@ ASSERT VALUES j (id, name) VALUES (1, 'Ada');
 CREATE TABLE o (id INT PRIMARY KEY, c STRING) WITH (KAFKA_TOPIC='o', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTITIONS=1, VALUE_FORMAT='JSON');
 CREATE TABLE j AS SELECT * FROM o JOIN c ON o.c = c.id;
-INSERT INTO c (ROWTIME, id, name) VALUES (0, 'a', 'Ada');
+INSERT INTO c (ROWTIME, id, name) VALUES (1, 'a', 'Ada');
 INSERT INTO o (ROWTIME, id, c) VALUES (1, 1, 'a');
 ASSERT VALUES j (o_id, o_c, c_id, c_name) VALUES (1, 'a', 'a', 'Ada');
 
@@ -157,3 +157,12 @@ CREATE TABLE c (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='c', PARTI
 CREATE TABLE j AS SELECT o.id, name FROM o FULL JOIN c ON o.c = c.id;
 --@expected.error: KsqlError
 --@expected.message: full-outer join not supported for foreign-key table-table join
+
+--@test: a table with itself
+CREATE TABLE e (id INT PRIMARY KEY, boss INT, name STRING) WITH (KAFKA_TOPIC='e', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE o AS SELECT a.id AS id, a.name AS name, b.name AS boss FROM e AS a JOIN e AS b ON a.boss = b.id;
+INSERT INTO e (ROWTIME, id, boss, name) VALUES (1, 1, NULL, 'Ada');
+INSERT INTO e (ROWTIME, id, boss, name) VALUES (1, 2, 1, 'Bob');
+INSERT INTO e (ROWTIME, id, boss, name) VALUES (2, 1, NULL, 'Eve');
+ASSERT VALUES o (id, name, boss) VALUES (2, 'Bob', 'Ada');
+ASSERT VALUES o (id, name, boss) VALUES (2, 'Bob', 'Eve');

@@ -435,7 +435,6 @@ ASSERT TOPIC other TIMEOUT 0 SECONDS;
 
 --@test: ASSERT SCHEMA
 CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='AVRO');
-INSERT INTO s VALUES ('x', 1);
 ASSERT SCHEMA SUBJECT 's-value';
 ASSERT NOT EXISTS SCHEMA SUBJECT 'other-value';
 ASSERT SCHEMA SUBJECT 'other-value' TIMEOUT 0 SECONDS;
@@ -455,3 +454,52 @@ CREATE STREAM `s-1` (`the key` STRING KEY, `a.b` INT, "q" INT) -- with a comment
 CREATE STREAM o AS SELECT `the key`, `a.b` + `q` AS `sum; of both` FROM `s-1`;
 INSERT INTO `s-1` (`the key`, `a.b`, `q`) VALUES ('it''s', 1, 2);
 ASSERT VALUES o (`the key`, `sum; of both`) VALUES ('it''s', 3);
+
+--@test: ALTER SYSTEM is for all that follows
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+INSERT INTO s (k, a) VALUES ('x', 1);
+ALTER SYSTEM 'auto.offset.reset'='latest';
+CREATE STREAM o AS SELECT k, a FROM s;
+INSERT INTO s (k, a) VALUES ('y', 2);
+ASSERT VALUES o (k, a) VALUES ('y', 2);
+
+--@test: RUN SCRIPT is the shell's
+RUN SCRIPT 'script.sql';
+--@expected.error: KsqlError
+--@expected.message: RUN SCRIPT is a command of the shell
+
+--@test: DROP CONNECTOR needs Kafka Connect
+DROP CONNECTOR c;
+--@expected.error: KsqlError
+--@expected.message: ksql.connect.url
+
+--@test: several statements of a source's life
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT k, a FROM s;
+TERMINATE ALL;
+DROP STREAM o DELETE TOPIC;
+ALTER STREAM s ADD COLUMN b INT;
+CREATE STREAM o AS SELECT k, a + b AS c FROM s;
+INSERT INTO s VALUES ('x', 1, 2);
+ASSERT VALUES o (k, c) VALUES ('x', 3);
+
+--@test: a type that is dropped stays where it was used
+CREATE TYPE money AS DECIMAL(4, 2);
+CREATE STREAM s (k STRING KEY, a money) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+DROP TYPE money;
+INSERT INTO s VALUES ('x', 1.5);
+ASSERT VALUES s (a) VALUES (1.50);
+
+--@test: ALTER leaves the queries that are there as they are
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE STREAM o AS SELECT * FROM s;
+ALTER STREAM s ADD COLUMN b INT;
+INSERT INTO s VALUES ('x', 1, 2);
+ASSERT VALUES o (k, a) VALUES ('x', 1);
+ASSERT STREAM o (k STRING KEY, a INT) WITH (KAFKA_TOPIC='O', VALUE_FORMAT='JSON');
+
+--@test: OR REPLACE of a stream as a table
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE OR REPLACE TABLE s (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');
+--@expected.error: KsqlError
+--@expected.message: Incompatible data sources: S is a stream already

@@ -227,6 +227,12 @@ class Engine:
             filled = substitute(text, dict(variables)) if variables else text
             return self._pull.answer(filled, lambda: _pull_query(filled), held)
 
+    def looked_up(self, text: str, properties_: Mapping[str, Any] | None = None) -> PullResult | None:
+        """The answer to a pull query that differs from an earlier one in its key alone: such a one need not be parsed.
+        None where it is another."""
+        with _told(text):
+            return self._pull.looked_up(text, self.held(properties_))
+
     def print_topic(self, statement: PrintTopic | str, properties_: Mapping[str, Any] | None = None) -> Iterator[str]:
         """Lines; an empty one where nothing comes for a moment. Close the iterator to end it."""
         if isinstance(statement, str):

@@ -5,7 +5,8 @@ and the rest on the rows found (relational.py). Over streams: the query's plan o
 process of its own (push_worker.py with ends), or as a Spark batch job where that is a lot and there is something to
 aggregate or join. Subqueries in FROM are answered first; UNION ALL puts answers together.
 
-Analysed queries are kept by their text as long as the catalog stays the same.
+Analysed queries are kept by their text as long as the catalog stays the same; look-ups of a key without it
+(key_lookups.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from caudal.ksql.catalog import Catalog
 from caudal.ksql.engine import properties
+from caudal.ksql.engine.key_lookups import KeyLookup, key_lookup, split_key
 from caudal.ksql.engine.properties import Properties
 from caudal.ksql.engine.relational import Item, Relation, Row, conjuncts, join, select
 from caudal.ksql.engine.table_views import OPEN_SECONDS
@@ -55,22 +57,48 @@ class Pull:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._cache: dict[str, tuple[Catalog, _Prepared]] = {}
+        self._lookups: dict[str, KeyLookup] = {}
         self._numbers = itertools.count(1)
 
     def answer(self, text: str, query: Callable[[], Query], held: Properties) -> PullResult:
         """`query` parses the text; it is asked for only where the answer to the text is not prepared."""
-        if not held[properties.PULL_ENABLED]:
-            raise KsqlError("Pull queries are disabled on this server: set ksql.pull.queries.enable to true.")
+        found = self.looked_up(text, held)
+        if found is not None:
+            return found
+        _check_enabled(held)
         catalog = self._engine.catalog
         known = self._cache.get(text)
         if known is None or known[0] is not catalog:
-            prepared = self._prepared(query(), catalog, held)
+            parsed = query()
+            prepared = self._prepared(parsed, catalog, held)
+            self._remember(text, parsed, catalog)
             if len(self._cache) >= CACHED:
                 self._cache.clear()
             self._cache[text] = (catalog, prepared)
         else:
             prepared = known[1]
         return PullResult(prepared.schema, list(prepared.run(held)))
+
+    def looked_up(self, text: str, held: Properties) -> PullResult | None:
+        """The answer to a query that differs from an earlier one in its key alone; None where it does not."""
+        split = split_key(text)
+        known = None if split is None else self._lookups.get(split[0])
+        if split is None or known is None or known.catalog is not self._engine.catalog:
+            return None
+        key = split[1]
+        if type(key) is not known.kind:
+            return None
+        _check_enabled(held)
+        rows = self._fresh(known.source, held).lookup([(key,)], _ALWAYS)
+        return PullResult(known.schema, list(known.rows(rows)))
+
+    def _remember(self, text: str, query: Query, catalog: Catalog) -> None:
+        split = split_key(text)
+        lookup = None if split is None else key_lookup(query, split[1], catalog, relation_of)
+        if split is not None and lookup is not None:
+            if len(self._lookups) >= CACHED:
+                self._lookups.clear()
+            self._lookups[split[0]] = lookup
 
     # -- analysis ------------------------------------------------------------------------------------------------------
 
@@ -166,6 +194,11 @@ class Pull:
             return finish(rows) if finish is not None else iter(rows)
 
         return _Prepared(schema, run)
+
+
+def _check_enabled(held: Properties) -> None:
+    if not held[properties.PULL_ENABLED]:
+        raise KsqlError("Pull queries are disabled on this server: set ksql.pull.queries.enable to true.")
 
 
 def _joined(

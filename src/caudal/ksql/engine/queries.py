@@ -170,9 +170,10 @@ class Queries:
         query = self.get(query_id)
         if query is None or query.caught_up:
             return
-        begin = time.monotonic()
+        starting = time.monotonic() + start_seconds
+        catching_up: float | None = None  # until when, once it runs
         while not query.caught_up:
-            waited, state = time.monotonic() - begin, query.host_state
+            state = query.host_state
             if state == ERROR:
                 raise KsqlError(f"{query.definition.sink} has nothing to show: query {query_id} failed. {query.cause}")
             if state in ("PAUSED", "STANDBY", "STOPPED"):
@@ -180,9 +181,10 @@ class Queries:
             if state == RUNNING:
                 assert query.application is not None
                 query.caught_up = query.application.behind() == 0
-                if waited > wait_seconds:
+                catching_up = catching_up or time.monotonic() + wait_seconds
+                if time.monotonic() > catching_up:
                     return
-            elif waited > start_seconds:
+            elif time.monotonic() > starting:
                 raise KsqlError(f"Query {query_id}, which fills {query.definition.sink}, is still {state}: ask again.")
             time.sleep(0.02)
 
@@ -241,7 +243,9 @@ class Queries:
                     self._queries[definition.id] = known
             elif known.definition != definition:
                 self._pause_or_resume(known, definition)
-            if known.application is None and known.failure is None and known.not_before <= now:
+            with self._changed:
+                is_leaving = definition.id in self._leaving  # one of the same name: it goes first
+            if known.application is None and known.failure is None and known.not_before <= now and not is_leaving:
                 fresh.append(known)
         if fresh and not self._held:
             self._start(fresh, catalog)
@@ -293,8 +297,13 @@ class Queries:
         prepared: list[Future[bool]] = [self._pool.submit(self._prepare, query, catalog) for query in fresh]
         ready = [query for query, future in zip(fresh, prepared, strict=True) if future.result()]
         applications = [query.application for query in ready if query.application is not None]
-        if applications:
+        if not applications:
+            return
+        try:
             add_all(applications, self._host)
+        except StreamsError as error:
+            for query in ready:
+                query.failure = str(error)
 
     def _prepare(self, query: Query, catalog: Catalog) -> bool:
         """Plans it and makes its topics; where that fails, the query is in ERROR."""

@@ -66,6 +66,9 @@ class _Query:
 
     def planned(self) -> PlannedQuery:
         query, planning = self.query, self.planning
+        if self.sink is not None:
+            statement = "INSERT INTO" if self.sink.insert else f"CREATE {self.sink.kind.value} AS SELECT"
+            validation.no_limit(query, statement)
         flow, items = self.selected(query, "", self.keys())
         if query.union is not None:
             flow = self.united(query, flow)

@@ -45,6 +45,11 @@ def clauses(query: Query, aggregated: bool) -> None:
         raise NotSupported("SELECT DISTINCT is not supported in queries that go on; use GROUP BY.", query.at)
 
 
+def no_limit(query: Query, statement: str) -> None:
+    if query.limit is not None:
+        raise KsqlError(f"{statement} statements don't support LIMIT clause.", query.at)
+
+
 def functions(expressions: Iterable[Expression]) -> None:
     """Names are looked at first: what is said on groups and keys would mislead where a function is only mistyped."""
     for expression in expressions:

@@ -62,7 +62,7 @@ class Queries:
         rows = await self._open(body)
         if rows.lines is not None:
             return StreamingResponse(self._printed(rows), media_type=PLAIN)
-        return StreamingResponse(self._old(rows, with_keys=media_type == V2), media_type=media_type)
+        return await _response(rows, self._old(rows, with_keys=media_type == V2), media_type)
 
     async def _old(self, rows: Rows, with_keys: bool) -> AsyncIterator[bytes]:
         """An array that grows: a header, rows, a last message."""
@@ -117,10 +117,10 @@ class Queries:
             rows.close()
             raise Refused(400, BAD_REQUEST, "PRINT is answered by /query: it is text, and not rows.")
         if media_type == PROTOBUF:
-            return StreamingResponse(as_array(self._protobuf(rows)), media_type=media_type)
+            return await _response(rows, as_array(self._protobuf(rows)), media_type)
         items = self._new(rows)
         lines = as_array(items) if media_type != DELIMITED else as_lines(items)
-        return StreamingResponse(lines, media_type=media_type)
+        return await _response(rows, lines, media_type)
 
     async def _new(self, rows: Rows) -> AsyncIterator[bytes]:
         """A header and rows; an error is the last of them."""
@@ -207,11 +207,18 @@ class Queries:
 
     async def _portions(self, rows: Rows) -> AsyncIterator[list[tuple[Any, bool]]]:
         while True:
-            portion = await self._asking.waiting(rows.next)
+            portion = rows.next() if rows.is_at_hand else await self._asking.waiting(rows.next)
             if portion is None:
                 return
             if portion:
                 yield portion
+
+
+async def _response(rows: Rows, chunks: AsyncIterator[bytes], media_type: str) -> Response:
+    """What is at hand in one piece: each piece of a stream costs as much as the whole answer."""
+    if rows.is_at_hand:
+        return Response(b"".join([chunk async for chunk in chunks]), media_type=media_type)
+    return StreamingResponse(chunks, media_type=media_type)
 
 
 def _text(schema: Schema) -> str:

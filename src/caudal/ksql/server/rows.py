@@ -28,6 +28,7 @@ class Rows:
     query_id: str | None = None
     schema = Schema(())
     has_limit = False
+    is_at_hand = False  # all of it, and little: `next` does not wait
     lines: Callable[[], str | None] | None = None
 
     def next(self) -> list[tuple[Any, bool]] | None:
@@ -55,6 +56,7 @@ class PushRows(Rows):
 class PullRows(Rows):
     def __init__(self, result: PullResult) -> None:
         self.schema = result.schema
+        self.is_at_hand = len(result.rows) <= PORTION
         self._rows: Iterator[Any] = iter(result.rows)
 
     def next(self) -> list[tuple[Any, bool]] | None:
@@ -77,6 +79,9 @@ class PrintedLines(Rows):
 def open_rows(engine: Engine, text: str, properties: Mapping[str, Any], variables: Mapping[str, str]) -> Rows:
     """Of the one statement in the text."""
     text = substitute(text, dict(variables))
+    found = engine.looked_up(text, properties)
+    if found is not None:
+        return PullRows(found)
     try:
         statements = parse_script(text)
     except KsqlError as error:
