@@ -179,3 +179,31 @@ def test_two_servers_run_each_query_once(engines: Callable[..., Any], unique: st
         for engine in (first, second):
             engine.close()
         other_host.close()
+
+
+def test_a_question_to_much_data_is_a_batch_of_spark(engines: Callable[..., Any], unique: str, spark: Any) -> None:
+    """Nothing runs on the host: the job reads the topic once, and answers as the process of its own does."""
+    engine = engines()
+    create_orders(engine, unique)
+    insert(engine, (1, "ana", 5), (2, "bob", 7), (3, "ana", 9))
+    question = "SELECT who, COUNT(*) AS n, SUM(amount) AS total FROM orders GROUP BY who;"
+    wanted = [("ana", 2, 14), ("bob", 1, 7)]
+    assert sorted(engine.pull(question).rows) == wanted
+    assert sorted(engine.pull(question, {"ksql.query.batch.spark.records": 0}).rows) == wanted
+    assert engine.queries.all() == []
+
+
+def test_records_that_cannot_be_read_go_to_the_dead_letters(engines: Callable[..., Any], unique: str) -> None:
+    engine = engines(processing_log_topic=f"{unique}log")
+    engine.execute(
+        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='{unique}s', PARTITIONS=1, VALUE_FORMAT='JSON') ON ERROR DLQ;"
+        f"CREATE STREAM raw (a STRING) WITH (KAFKA_TOPIC='{unique}s', VALUE_FORMAT='KAFKA');"
+        f"CREATE STREAM copy WITH (KAFKA_TOPIC='{unique}copy') AS SELECT a * 2 AS b FROM s;"
+        "INSERT INTO raw VALUES ('no json'); INSERT INTO s VALUES (4);",
+        EARLIEST,
+    )
+    until(lambda: rows(engine, "SELECT * FROM copy;"), [(8,)])
+    for topic, words in ((f"{unique}s-dlq", "no json"), (f"{unique}log", "deserializationError")):
+        lines = [line for line in engine.print_topic(f"PRINT '{topic}' FROM BEGINNING LIMIT 1;") if line]
+        assert words in lines[-1]
+    engine.execute("TERMINATE ALL;")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -35,6 +36,27 @@ def engine(engines: Callable[..., Any], unique: str) -> Any:
 @pytest.fixture
 def unique(service: str) -> str:
     return service.replace("_", "-")
+
+
+@pytest.fixture(scope="module")
+def lasting(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One engine for all statements that change nothing."""
+    from caudal.ksql.engine.engine import Engine
+    from caudal.ksql.engine.settings import EngineSettings
+
+    settings = EngineSettings(
+        bootstrap=broker.bootstrap,
+        service_id=f"lasting{os.getpid():x}_",
+        state_dir=str(tmp_path_factory.mktemp("lasting")),
+        registry="http://127.0.0.1:1",
+    )
+    with Engine(settings, host=NoHost()) as engine:  # type: ignore[arg-type]
+        engine.execute(
+            "CREATE STREAM s (k STRING KEY, a INT, b STRING) WITH (KAFKA_TOPIC='lasting-s', PARTITIONS=2, "
+            "VALUE_FORMAT='JSON'); CREATE TABLE t (k STRING PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='lasting-t', "
+            "PARTITIONS=2, VALUE_FORMAT='JSON');"
+        )
+        yield engine
 
 
 def rows(engine: Any, text: str, **properties: Any) -> list[Any]:
@@ -128,9 +150,9 @@ def test_an_error_of_a_push_query_is_told(engines: Callable[..., Any], unique: s
         ("SELEC;", "(?i)line|expected|mismatched|statement"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(engine: Any, statement: str, words: str) -> None:
+def test_what_is_wrong_is_said_in_a_sentence(lasting: Any, statement: str, words: str) -> None:
     with pytest.raises(KsqlError, match=words) as raised:
-        engine.execute(statement)
+        lasting.execute(statement)
     assert "Traceback" not in str(raised.value)
 
 

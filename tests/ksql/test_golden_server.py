@@ -59,7 +59,7 @@ class Run:
 
 def eligible(case: Case) -> list[s.Statement] | None:
     """Cases that first define, then insert, and that assert rows."""
-    if case.expected_error or case.expected_message or case.properties or "--@" in case.text:
+    if case.expected_error or case.expected_message or case.properties or case.records or "${" in case.text:
         return None
     statements = [parse_statement(text) for text, _ in split(case.text)]
     kinds = [type(one) for one in statements]

@@ -39,6 +39,7 @@ class Process:
     ready_fd: int = -1
     stop_on_stdin_eof: bool = False
     stop_seconds: float = 10.0
+    dies_with_parent: bool = False  # a parent that was killed is not outlived by a stop that takes its time
 
 
 class Server(Protocol):
@@ -125,7 +126,7 @@ async def _run(
             return
         starting.result()
         if process.stop_on_stdin_eof:
-            loop.add_reader(0, _on_stdin, loop, stopping)
+            loop.add_reader(0, _on_stdin, process, loop, stopping)
         _say_ready(process, f"{bracketed(process.host)}:{listener.getsockname()[1]}", server, started)
         # What is loaded by now stays: full collections, which stop the loop, skip it.
         gc.collect()
@@ -157,10 +158,13 @@ def _say_ready(process: Process, address: str, server: Server, started: float) -
             pipe.write(json.dumps(facts) + "\n")
 
 
-def _on_stdin(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
-    if not os.read(0, 4096):
-        loop.remove_reader(0)
-        stopping.set()
+def _on_stdin(process: Process, loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+    if os.read(0, 4096):
+        return
+    if process.dies_with_parent and not stopping.is_set():
+        os._exit(1)
+    loop.remove_reader(0)
+    stopping.set()
 
 
 def advertised_url(host: str, port: int, advertised: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,12 +72,19 @@ def run(options: Options) -> NoReturn:
         ready_fd=options.ready_fd,
         stop_on_stdin_eof=options.stop_on_stdin_eof,
         stop_seconds=STOP_SECONDS,
+        # Queries survive a kill, and whoever starts Caudal again must find the port free.
+        dies_with_parent=True,
     )
     http_process.run(process, options.bootstrap, lambda listener: _Ksql(options, listener))
 
 
 class _Ksql:
     def __init__(self, options: Options, listener: socket.socket) -> None:
+        if options.extensions is not None:
+            if not options.extensions.is_dir():
+                raise CliError(f"there is no folder '{options.extensions}' with functions (--extensions)")
+            # The processes of queries look there too.
+            os.environ["CAUDAL_KSQL_EXT_DIR"] = str(options.extensions.resolve())
         from caudal.ksql.engine.engine import Engine
         from caudal.ksql.server.server import KsqlServer
 
@@ -121,5 +129,6 @@ def _settings(options: Options, url: str) -> Any:
         master=options.master,
         threads=options.threads,
         state_dir=str(options.data),
+        processing_log_topic=f"{options.service_id}ksql_processing_log",
         properties=properties,
     )

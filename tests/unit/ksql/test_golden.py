@@ -1,4 +1,4 @@
-"""Every case of `tests/ksql/golden`: SQL in, rows out, in process. Some of them run end to end in test_golden_server."""
+"""Every case of `tests/ksql/golden`: SQL in, rows out, in process. Some run end to end in test_golden_server."""
 
 from __future__ import annotations
 

@@ -74,3 +74,15 @@ def test_two_tables_and_a_global_table_share_the_driver() -> None:
     driver.pipe_input("t", "k", 1, timestamp=0)
     assert driver.store("g-store").get("x") == ("y", 0)
     assert driver.store("t-store").get("k") == (1, 0)
+
+
+def test_a_driver_continues_from_another_one() -> None:
+    def counting() -> TopologyTestDriver:
+        return started(lambda b: stream_of(b, "in").group_by_key().count(store="counts").to("out"))
+
+    old, new = counting(), counting()
+    old.pipe_input("in", "a", 1, timestamp=5)
+    old.pipe_input("in", "a", 1, timestamp=6)
+    new.continue_from(old)
+    new.pipe_input("in", "a", 1, timestamp=4)
+    assert outputs(new) == [("a", 3, 6)]

@@ -20,6 +20,7 @@ from caudal.ksql.formats.ddl import altered, source_of
 from caudal.ksql.formats.properties import duration
 from caudal.ksql.formats.schemas import register_sink
 from caudal.ksql.planner.evolution import check_replacement
+from caudal.ksql.planner.partitions import check_partitions
 from caudal.ksql.planner.plan import plan_query
 from caudal.ksql.planner.planned import PlannedQuery, Sink
 from caudal.ksql.sources import OnError, Source, SourceKind
@@ -60,6 +61,8 @@ def create_source(request: Request, statement: CreateSource) -> Entity:
         if existing is not None:
             _check_can_become(catalog, existing, source)
         _ensure_source_topic(request, source, statement.properties)
+        # As in ksqlDB, only what has no schema yet gets one: columns may be some of those that others write.
+        _register(request, source, only_new=True)
         return Command((_source_change(source),), text_of(statement), dict(request.session))
 
     try:
@@ -110,6 +113,26 @@ def _check_can_become(catalog: Catalog, old: Source, new: Source) -> None:
                 f"Cannot upgrade data source {new.name}: The following columns are changed, missing or reordered: "
                 f"[{column}]."
             )
+
+
+def _register(request: Request, source: Source, *, only_new: bool = False) -> None:
+    """The schemas of a topic are in the registry before the first record is."""
+    schema = source.schema
+    register_sink(
+        request.engine.schemas,
+        source.topic,
+        source.key_format,
+        schema.key,
+        source.value_format,
+        schema.written,
+        only_new=only_new,
+    )
+
+
+def _check_partitions(request: Request, catalog: Catalog, planned: PlannedQuery) -> None:
+    if planned.topology.copartitioned:
+        found = request.engine.topics.find_all(catalog.sources[name].topic for name in planned.sources)
+        check_partitions(planned, catalog, {name: topic.partitions for name, topic in found.items()})
 
 
 def _source_change(source: Source) -> Change:
@@ -194,8 +217,8 @@ def create_as_select(request: Request, statement: CreateAsSelect) -> Entity:
         if former is not None:
             _check_can_evolve(request, catalog, former, planned)
         _check_topic_is_free(catalog, source)
-        schema = planned.schema
-        register_sink(engine.schemas, source.topic, source.key_format, schema.key, source.value_format, schema.written)
+        _check_partitions(request, catalog, planned)
+        _register(request, source)
         _ensure_sink_topic(request, catalog, planned, source, statement.properties)
         _ensure_letters(request, catalog, planned)
         query = PersistentQuery(
@@ -254,6 +277,7 @@ def insert_into(request: Request, statement: InsertInto) -> Entity:
             properties=request.properties.merged(),
         )
         made.update(planned=planned, query_id=query_id)
+        _check_partitions(request, catalog, planned)
         _ensure_letters(request, catalog, planned)
         query = PersistentQuery(
             id=query_id,

@@ -50,7 +50,7 @@ def source_description(engine: Engine, source: Source, *, extended: bool) -> dic
     catalog = engine.catalog
 
     def lines(query_ids: list[str]) -> list[dict[str, Any]]:
-        return [_line(engine, catalog.queries[query_id]) for query_id in query_ids]
+        return [persistent_line(engine, catalog.queries[query_id]) for query_id in query_ids]
 
     described: dict[str, Any] = {
         "name": source.name,
@@ -111,7 +111,8 @@ def _upstream(engine: Engine, source: Source) -> set[str]:
     }
 
 
-def _line(engine: Engine, definition: PersistentQuery) -> dict[str, Any]:
+def persistent_line(engine: Engine, definition: PersistentQuery) -> dict[str, Any]:
+    """Its line in SHOW QUERIES, and in DESCRIBE of what it reads and writes."""
     query = engine.queries.get(definition.id)
     return query_line(
         definition.id,
@@ -120,6 +121,7 @@ def _line(engine: Engine, definition: PersistentQuery) -> dict[str, Any]:
         query.state if query is not None else RUNNING,
         sinks=[definition.sink],
         topics=[definition.sink_topic],
+        more={"error": query.cause} if query is not None and query.cause is not None else None,
     )
 
 

@@ -163,7 +163,7 @@ class Engine:
                 for part, _ in parts:
                     parse_statement(part)  # nothing is done where one of them cannot be read
         answers: list[Entity] = []
-        with self._executing:
+        with self._executing, self.queries.gathered():
             for part, _ in parts:
                 filled = part
                 try:

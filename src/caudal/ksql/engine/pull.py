@@ -255,7 +255,7 @@ def _is_constant(expression: Expression) -> bool:
         return True
     if isinstance(expression, Name):
         return False
-    from caudal.ksql.planner.trees import children
+    from caudal.ksql.expressions.trees import children
 
     parts = list(children(expression))
     if isinstance(expression, Call) and not parts:

@@ -15,8 +15,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,7 @@ class Queries:
         self._restart: set[str] = set()
         self._changed = threading.Condition()
         self._due = False
+        self._held = 0
         self._closing = False
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ksql-queries")
         self._thread = threading.Thread(target=self._run, name="ksql-queries", daemon=True)
@@ -119,6 +121,19 @@ class Queries:
             self._catalog = catalog
             self._due = True
             self._changed.notify_all()
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Queries that are made in this block start together at its end: each start of the host costs a second."""
+        with self._changed:
+            self._held += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held -= 1
+                self._due = True
+                self._changed.notify_all()
 
     def restart(self, query_id: str) -> None:
         """A query in ERROR is tried again."""
@@ -155,9 +170,10 @@ class Queries:
         query = self.get(query_id)
         if query is None or query.caught_up:
             return
-        begin = time.monotonic()
+        starting = time.monotonic() + start_seconds
+        catching_up: float | None = None  # until when, once it runs
         while not query.caught_up:
-            waited, state = time.monotonic() - begin, query.host_state
+            state = query.host_state
             if state == ERROR:
                 raise KsqlError(f"{query.definition.sink} has nothing to show: query {query_id} failed. {query.cause}")
             if state in ("PAUSED", "STANDBY", "STOPPED"):
@@ -165,9 +181,10 @@ class Queries:
             if state == RUNNING:
                 assert query.application is not None
                 query.caught_up = query.application.behind() == 0
-                if waited > wait_seconds:
+                catching_up = catching_up or time.monotonic() + wait_seconds
+                if time.monotonic() > catching_up:
                     return
-            elif waited > start_seconds:
+            elif time.monotonic() > starting:
                 raise KsqlError(f"Query {query_id}, which fills {query.definition.sink}, is still {state}: ask again.")
             time.sleep(0.02)
 
@@ -226,9 +243,11 @@ class Queries:
                     self._queries[definition.id] = known
             elif known.definition != definition:
                 self._pause_or_resume(known, definition)
-            if known.application is None and known.failure is None and known.not_before <= now:
+            with self._changed:
+                is_leaving = definition.id in self._leaving  # one of the same name: it goes first
+            if known.application is None and known.failure is None and known.not_before <= now and not is_leaving:
                 fresh.append(known)
-        if fresh:
+        if fresh and not self._held:
             self._start(fresh, catalog)
 
     def _let_go(self, catalog: Catalog) -> None:
@@ -278,8 +297,13 @@ class Queries:
         prepared: list[Future[bool]] = [self._pool.submit(self._prepare, query, catalog) for query in fresh]
         ready = [query for query, future in zip(fresh, prepared, strict=True) if future.result()]
         applications = [query.application for query in ready if query.application is not None]
-        if applications:
+        if not applications:
+            return
+        try:
             add_all(applications, self._host)
+        except StreamsError as error:
+            for query in ready:
+                query.failure = str(error)
 
     def _prepare(self, query: Query, catalog: Catalog) -> bool:
         """Plans it and makes its topics; where that fails, the query is in ERROR."""

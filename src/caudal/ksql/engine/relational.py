@@ -15,8 +15,8 @@ from caudal.ksql.errors import KsqlError
 from caudal.ksql.expressions.aggregation import Aggregation
 from caudal.ksql.expressions.compiled import compile_predicate, compile_row, compile_value
 from caudal.ksql.expressions.scope import Binding, Scope, Where
+from caudal.ksql.expressions.trees import aggregate_calls, canonical, rewritten, table_function_calls
 from caudal.ksql.expressions.typing import type_of
-from caudal.ksql.planner.trees import aggregate_calls, canonical, rewritten, table_function_calls
 from caudal.ksql.schema import Column, Place, Schema
 from caudal.ksql.syntax.statements import JoinKind, OrderItem, Query, SelectItem
 from caudal.ksql.syntax.tree import And, Comparison, Dereference, Expression, Name, Star, StructStar

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from caudal.ksql.engine import properties
-from caudal.ksql.engine.describes import query_description, source_description
+from caudal.ksql.engine.describes import persistent_line, query_description, source_description
 from caudal.ksql.engine.entities import Entity, entity, query_line, source_line, type_info
 from caudal.ksql.engine.handlers import Request, handles, text_of
 from caudal.ksql.engine.queries import RUNNING
@@ -48,21 +48,8 @@ def _queries(request: Request, statement: Show) -> Entity:
     if statement.extended:
         described = [query_description(engine, definition) for definition in engine.catalog.queries.values()]
         return entity("queryDescriptions", text_of(statement), queryDescriptions=described)
-    lines = []
-    for definition in sorted(engine.catalog.queries.values(), key=lambda one: one.id):
-        query = engine.queries.get(definition.id)
-        more = {"error": query.cause} if query is not None and query.cause is not None else None
-        lines.append(
-            query_line(
-                definition.id,
-                definition.sql,
-                "PERSISTENT",
-                query.state if query is not None else RUNNING,
-                sinks=[definition.sink],
-                topics=[definition.sink_topic],
-                more=more,
-            )
-        )
+    known = sorted(engine.catalog.queries.values(), key=lambda one: one.id)
+    lines = [persistent_line(engine, definition) for definition in known]
     lines += [query_line(push.query_id, push.sql, "PUSH", RUNNING) for push in engine.push_queries.running()]
     return entity("queries", text_of(statement), queries=lines)
 

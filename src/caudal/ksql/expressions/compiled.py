@@ -18,6 +18,7 @@ from caudal.ksql.expressions import typed
 from caudal.ksql.expressions.codegen import Writer, define
 from caudal.ksql.expressions.coercion import convert
 from caudal.ksql.expressions.scope import Binding, Scope, Where
+from caudal.ksql.expressions.trees import with_types
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.expressions.typing import resolve
 from caudal.ksql.functions import origins
@@ -77,7 +78,8 @@ class Compiled:
         self.what = what
         self.nodes = tuple(_resolved(item, scope) for item in items)
         self._one_by_one: list[Callable[[Any, Any], Any]] | None = None
-        self.items = tuple((_settled(expression, scope), target) for expression, target in items)
+        # Custom types by what they are: whoever unpickles it has no catalog.
+        self.items = tuple((with_types(one, scope) if scope.types else one, target) for one, target in items)
         writer = Writer(windowed=self.is_windowed)
         writer.globals["failed"] = self._failed
         reads = writer.reads(self.nodes)
@@ -221,28 +223,3 @@ def _resolved(item: Item, scope: Scope) -> Typed:
     expression, target = item
     node = resolve(expression, scope)
     return node if target is None else convert(node, target, expression.at)
-
-
-def _settled(expression: Expression, scope: Scope) -> Expression:
-    """Custom types replaced by what they are: whoever unpickles it has no catalog."""
-    return _with_types(expression, scope) if scope.types else expression
-
-
-def _with_types(node: Any, scope: Scope) -> Any:
-    import dataclasses
-
-    from caudal.ksql.syntax import tree
-
-    if isinstance(node, tree.Cast) and isinstance(node.type, tree.TypeName):
-        known = scope.type_named(node.type.text)
-        node = dataclasses.replace(node, type=known if known is not None else node.type)
-    if isinstance(node, tree.Expression):
-        changed = {
-            field.name: _with_types(getattr(node, field.name), scope)
-            for field in dataclasses.fields(node)
-            if field.name not in ("at", "type")
-        }
-        return dataclasses.replace(node, **changed)
-    if isinstance(node, tuple) and not hasattr(node, "_fields"):
-        return tuple(_with_types(one, scope) for one in node)
-    return node

@@ -7,6 +7,7 @@ kind and between times and the texts that look like them, lists coerced to a com
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal as Number
 from typing import Any
 
@@ -29,6 +30,7 @@ from caudal.ksql.expressions.timetext import parse_date, parse_time, parse_times
 from caudal.ksql.expressions.typed import Typed
 from caudal.ksql.functions import resolution
 from caudal.ksql.functions.signatures import Argument, IntervalUnit, LambdaArgument, LambdaType, as_decimal
+from caudal.ksql.schema import ROWTIME, WINDOW_COLUMNS
 from caudal.ksql.syntax import tree
 from caudal.ksql.syntax.format import format_expression as shown
 from caudal.ksql.types import Array, Base, Decimal, Map, SqlType, Struct
@@ -40,6 +42,7 @@ UNITS = frozenset(
     for ending in ("", "S")
 )
 _EQUALITY = frozenset({"=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PARSERS: dict[Base, Callable[[str], Any]] = {
     Base.DATE: parse_date,
     Base.TIME: parse_time,
@@ -177,6 +180,7 @@ class _Typer:
         left_node: tree.Expression,
         right_node: tree.Expression,
     ) -> Typed:
+        left, right = self.moment_of(left, left_node, right_node), self.moment_of(right, right_node, left_node)
         a, b = left.type, right.type
         if a is None or b is None:
             if operator.startswith("IS"):
@@ -200,6 +204,19 @@ class _Typer:
             target = next(base for base in (Base.TIME, Base.TIMESTAMP, Base.DATE) if base in bases)
             left, right = self.time_of(left, target, left_node), self.time_of(right, target, right_node)
         return typed.Comparison(types.BOOLEAN, operator, left, right, doubles)
+
+    @staticmethod
+    def moment_of(item: Typed, node: tree.Expression, other: tree.Expression) -> Typed:
+        """A text beside ROWTIME or a window's bound is a moment: WHERE ROWTIME >= '2026-02-03T10:00'."""
+        if not isinstance(other, tree.Name) or other.name not in (ROWTIME, *WINDOW_COLUMNS):
+            return item
+        if not isinstance(item, typed.Constant) or not isinstance(item.value, str):
+            return item
+        try:
+            moment = parse_timestamp(item.value)
+        except ValueError as error:
+            raise KsqlError(str(error), node.at) from error
+        return typed.Constant(types.BIGINT, (moment - _EPOCH) // timedelta(milliseconds=1))
 
     @staticmethod
     def decimal_of(item: Typed) -> Typed:
@@ -378,6 +395,11 @@ class _Typer:
         arguments, kinds = self.arguments(node)
         function, result, parameters = resolution.scalar(node.name, kinds, node.at)
         converted = self.converted(node, arguments, parameters)
+        if function.check is not None:
+            try:
+                function.check([one.value if isinstance(one, typed.Constant) else None for one in converted])
+            except ValueError as error:
+                raise KsqlError(f"Function '{node.name}' cannot be used like this: {error}", node.at) from None
         return typed.Invocation(result, function, tuple(converted))
 
     def arguments(self, node: tree.Call) -> tuple[list[Typed | None], list[Argument]]:

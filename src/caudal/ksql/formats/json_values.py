@@ -79,7 +79,11 @@ def reader(type: SqlType) -> Convert:
 
 def reader_at(path: str, type: SqlType) -> Convert:
     """The same for a value that may be null, with the place it has in what is around it."""
-    convert = reader(type)
+    return placed(path, reader(type))
+
+
+def placed(path: str, convert: Convert) -> Convert:
+    """`convert` for values that may be None; what does not fit is told with its place."""
 
     def read(value: Any) -> Any:
         if value is None:

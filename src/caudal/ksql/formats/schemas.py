@@ -108,9 +108,11 @@ def register_sink(
     key: Sequence[Column],
     value_format: Format,
     value: Sequence[Column],
+    *,
+    only_new: bool = False,
 ) -> dict[str, int]:
     """Registers what a sink writes; the ids by subject. KsqlError where a schema may not follow what is there, or where
-    the columns are not those of a schema that was given by its id."""
+    the columns are not those of a schema that was given by its id. `only_new`: subjects that have a schema keep it."""
     ids = {}
     for format, columns, is_key in ((key_format, key, True), (value_format, value, False)):
         if format.name in REGISTRY_FORMATS and columns and "schema_id" in dict(format.properties):
@@ -118,5 +120,7 @@ def register_sink(
     for subject, text, type in sink_schemas(topic, key_format, key, value_format, value):
         if schemas is None:
             raise KsqlError(f"The format of topic '{topic}' needs a schema registry, and the server has none.")
+        if only_new and schemas.latest(subject) is not None:
+            continue
         ids[subject] = schemas.register(subject, text, type)
     return ids

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from caudal.ksql import types
-from caudal.ksql.formats.json_values import Convert, Fields
+from caudal.ksql.formats.json_values import Convert, Fields, placed
 from caudal.ksql.formats.values import (
     Misfit,
     date_of,
@@ -29,18 +29,7 @@ _WIDE = Context(prec=4000)
 
 def reader(type: SqlType, path: str = "") -> Convert:
     """What makes the SQL value of a decoded one, which may be None."""
-    convert = _reader(type)
-
-    def read(value: Any) -> Any:
-        if value is None:
-            return None
-        try:
-            return convert(value)
-        except Misfit as error:
-            error.path = path + error.path
-            raise
-
-    return read
+    return placed(path, _reader(type))
 
 
 def row_reader(names: list[str], given: list[SqlType]) -> Convert:

@@ -117,7 +117,7 @@ def timestamp_extractor(
 def _patterns(pattern: str) -> Any:
     from caudal.ksql.functions.date_patterns import compiled
 
-    return compiled(pattern).timestamp
+    return compiled(pattern, True).timestamp  # without regard to case, as in PARSE_TIMESTAMP
 
 
 def _report(what: str, error: Exception) -> None:

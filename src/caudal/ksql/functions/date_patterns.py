@@ -10,7 +10,7 @@ A pattern is compiled once (`compiled` keeps them). `date_pattern_shortcut.py` h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
@@ -83,6 +83,12 @@ def compiled(pattern: str, ignores_case: bool = False) -> Pattern:
     datetime.date(2021, 2, 5)
     """
     return Pattern(pattern, ignores_case)
+
+
+def check_pattern(arguments: Sequence[Any]) -> None:
+    """Of a call with the pattern as its second argument, where that is a literal."""
+    if arguments[1] is not None:
+        compiled(arguments[1])
 
 
 class Pattern:

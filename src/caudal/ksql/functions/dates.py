@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from caudal.ksql.functions.date_patterns import compiled
+from caudal.ksql.functions.date_patterns import check_pattern, compiled
 from caudal.ksql.functions.intervals import UNITS, later, microseconds
 from caudal.ksql.functions.registry import scalar
 
@@ -37,6 +37,7 @@ def datesub(unit: str, count: int, day: date) -> date:
     "(date DATE, pattern STRING) -> STRING",
     category="DATE / TIME",
     description="A date in a format of Java's DateTimeFormatter, such as 'yyyy-MM-dd'.",
+    check=check_pattern,
 )
 def format_date(day: date, pattern: str) -> str:
     try:
@@ -50,6 +51,7 @@ def format_date(day: date, pattern: str) -> str:
     "(text STRING, pattern STRING) -> DATE",
     category="DATE / TIME",
     description="The date that a text in a format of Java's DateTimeFormatter stands for.",
+    check=check_pattern,
 )
 def parse_date(text: str, pattern: str) -> date:
     try:
@@ -94,6 +96,7 @@ def unix_date(day: date) -> int:
     "(days INTEGER, pattern STRING) -> STRING",
     category="DATE / TIME",
     description="A number of days since 1970-01-01 as a text. Superseded by FORMAT_DATE.",
+    check=check_pattern,
 )
 def datetostring(days: int, pattern: str) -> str:
     return format_date(from_days(days), pattern)
@@ -104,6 +107,7 @@ def datetostring(days: int, pattern: str) -> str:
     "(text STRING, pattern STRING) -> INTEGER",
     category="DATE / TIME",
     description="The number of days since 1970-01-01 that a text stands for. Superseded by PARSE_DATE.",
+    check=check_pattern,
 )
 def stringtodate(text: str, pattern: str) -> int:
     return unix_date(parse_date(text, pattern))

@@ -14,6 +14,9 @@ Python callable.
 NULL for any argument gives NULL without a call, unless `nulls=True`. What the function raises makes the value NULL and
 a line of the processing log; ValueError and ArithmeticError are expected, with one sentence.
 
+`check` gets the arguments that are literals (None for the others) when a statement is read: its ValueError is the
+statement's error, where else every record would fail.
+
 `spark` is the same in Spark SQL, `{0}` for the arguments, only where it gives the same for every value: a test
 compares.
 """
@@ -28,6 +31,7 @@ from caudal.ksql.types import SqlType
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
+Check = Callable[[Sequence[Any]], object]
 Returns = Callable[[Sequence[SqlType | None]], SqlType]  # None: a NULL literal
 
 
@@ -42,6 +46,7 @@ class Scalar:
     returns: Returns | None = None
     spark: str | None = None
     author: str = "Caudal"
+    check: Check | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +120,10 @@ def scalar(
     nulls: bool = False,
     returns: Returns | None = None,
     spark: str | None = None,
+    check: Check | None = None,
 ) -> Callable[[_Call], _Call]:
     def register(call: _Call) -> _Call:
-        made = Scalar(name, signatures, description, category, call, nulls, returns, spark)
+        made = Scalar(name, signatures, description, category, call, nulls, returns, spark, check=check)
         SCALARS.setdefault(name, []).append(made)
         return call
 

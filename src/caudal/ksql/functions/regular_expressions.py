@@ -7,7 +7,12 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from caudal.ksql.functions.java_patterns import compiled
-from caudal.ksql.functions.registry import scalar
+from caudal.ksql.functions.registry import Check, scalar
+
+
+def _readable(place: int) -> Check:
+    """The expression at this place of a call, where it is a literal."""
+    return lambda arguments: None if arguments[place] is None else compiled(arguments[place])
 
 
 @scalar(
@@ -16,6 +21,7 @@ from caudal.ksql.functions.registry import scalar
     "(pattern STRING, text STRING, capture_group INTEGER) -> STRING",
     category="REGULAR EXPRESSION",
     description="The first part of a text that a regular expression matches, or one of its groups there.",
+    check=_readable(0),
 )
 def regexp_extract(pattern: str, text: str, group: int = 0) -> str | None:
     """
@@ -35,6 +41,7 @@ def regexp_extract(pattern: str, text: str, group: int = 0) -> str | None:
     "(pattern STRING, text STRING, capture_group INTEGER) -> ARRAY<STRING>",
     category="REGULAR EXPRESSION",
     description="All parts of a text that a regular expression matches, or one of its groups in each.",
+    check=_readable(0),
 )
 def regexp_extract_all(pattern: str, text: str, group: int = 0) -> list[str | None] | None:
     expression = compiled(pattern)
@@ -53,6 +60,7 @@ def _group(found: re.Match[str], group: int) -> str | None:
     "(text STRING, pattern STRING, replacement STRING) -> STRING",
     category="REGULAR EXPRESSION",
     description="The text with all matches replaced; $1 and ${name} in the replacement are groups of the match.",
+    check=_readable(1),
 )
 def regexp_replace(text: str, pattern: str, replacement: str) -> str:
     r"""
@@ -110,6 +118,7 @@ def _reference(expression: re.Pattern[str], replacement: str, at: int) -> tuple[
     "(text STRING, pattern STRING) -> ARRAY<STRING>",
     category="REGULAR EXPRESSION",
     description="The parts of a text between matches, empty ones too; an empty expression parts every character.",
+    check=_readable(1),
 )
 def regexp_split_to_array(text: str, pattern: str) -> list[str]:
     """

@@ -107,6 +107,12 @@ def table_function(
     return definition, _result(name, definition.returns, found, arguments, at), found.parameters
 
 
+def check_known(name: str, at: Position | None = None) -> None:
+    """KsqlError, with a suggestion, where there is no function of any kind by that name."""
+    if not (is_scalar(name) or is_aggregate(name) or is_table_function(name)):
+        raise _unknown(name, at)
+
+
 def is_scalar(name: str) -> bool:
     load()
     return _real(name, registry.SCALARS) in registry.SCALARS
@@ -142,7 +148,11 @@ def _known(name: str, table: dict[str, list[_Definition]], at: Position | None) 
     found = table.get(_real(name, table))
     if found:
         return found
-    raise KsqlError(f"Can't find any functions with the name '{name}'.{suggestion(name, names())}", at)
+    raise _unknown(name, at)
+
+
+def _unknown(name: str, at: Position | None) -> KsqlError:
+    return KsqlError(f"Can't find any functions with the name '{name}'.{suggestion(name, names())}", at)
 
 
 def _result(
@@ -262,7 +272,7 @@ def describe(name: str, at: Position | None = None) -> Description:
     elif is_scalar(upper):
         definitions = registry.SCALARS[_real(upper, registry.SCALARS)]
     else:
-        raise KsqlError(f"Can't find any functions with the name '{name}'.{suggestion(name, names())}", at)
+        raise _unknown(name, at)
     variations: list[Variation] = []
     for definition in definitions:
         for text in definition.signatures:

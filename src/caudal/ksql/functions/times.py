@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 
-from caudal.ksql.functions.date_patterns import compiled
+from caudal.ksql.functions.date_patterns import check_pattern, compiled
 from caudal.ksql.functions.intervals import UNITS, later, microseconds
 from caudal.ksql.functions.registry import scalar
 
@@ -36,6 +36,7 @@ def timesub(unit: str, count: int, at: time) -> time:
     "(time TIME, pattern STRING) -> STRING",
     category="DATE / TIME",
     description="A time in a format of Java's DateTimeFormatter, such as 'HH:mm:ss.SSS'.",
+    check=check_pattern,
 )
 def format_time(at: time, pattern: str) -> str:
     try:
@@ -49,6 +50,7 @@ def format_time(at: time, pattern: str) -> str:
     "(text STRING, pattern STRING) -> TIME",
     category="DATE / TIME",
     description="The time that a text in a format of Java's DateTimeFormatter stands for.",
+    check=check_pattern,
 )
 def parse_time(text: str, pattern: str) -> time:
     try:

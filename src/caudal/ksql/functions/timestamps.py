@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
-from caudal.ksql.functions.date_patterns import compiled
+from caudal.ksql.functions.date_patterns import check_pattern, compiled
 from caudal.ksql.functions.intervals import later, microseconds
 from caudal.ksql.functions.registry import scalar
 from caudal.ksql.functions.time_zones import zone
@@ -60,6 +60,7 @@ def timestampsub(unit: str, count: int, moment: datetime) -> datetime:
     "(timestamp TIMESTAMP, pattern STRING, zone STRING) -> STRING",
     category="DATE / TIME",
     description="A timestamp in a format of Java's DateTimeFormatter, in a time zone.",
+    check=check_pattern,
 )
 def format_timestamp(moment: datetime, pattern: str, zone_id: str = "UTC") -> str:
     try:
@@ -76,6 +77,7 @@ def format_timestamp(moment: datetime, pattern: str, zone_id: str = "UTC") -> st
     "(text STRING, pattern STRING, zone STRING) -> TIMESTAMP",
     category="DATE / TIME",
     description="The timestamp that a text in a format of Java's DateTimeFormatter stands for, in a time zone.",
+    check=check_pattern,
 )
 def parse_timestamp(text: str, pattern: str, zone_id: str = "UTC") -> datetime:
     try:
@@ -123,6 +125,7 @@ def unix_timestamp(moment: datetime) -> int:
     "(milliseconds BIGINT, pattern STRING, zone STRING) -> STRING",
     category="DATE / TIME",
     description="Milliseconds since 1970 as a text. Superseded by FORMAT_TIMESTAMP.",
+    check=check_pattern,
 )
 def timestamptostring(milliseconds: int, pattern: str, zone_id: str = "UTC") -> str:
     return format_timestamp(from_unixtime(milliseconds), pattern, zone_id)
@@ -134,6 +137,7 @@ def timestamptostring(milliseconds: int, pattern: str, zone_id: str = "UTC") -> 
     "(text STRING, pattern STRING, zone STRING) -> BIGINT",
     category="DATE / TIME",
     description="The milliseconds since 1970 that a text stands for. Superseded by PARSE_TIMESTAMP.",
+    check=check_pattern,
 )
 def stringtotimestamp(text: str, pattern: str, zone_id: str = "UTC") -> int:
     return unix_timestamp(parse_timestamp(text, pattern, zone_id))

@@ -8,13 +8,15 @@ through the repartition topic with only the columns that the aggregates read.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.expressions.aggregation import Aggregation
 from caudal.ksql.expressions.compiled import compile_row
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.expressions.trees import aggregate_calls, names, position, rewritten
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.formats.serdes import row_serde
 from caudal.ksql.planner import validation
@@ -23,7 +25,6 @@ from caudal.ksql.planner.flow import Flow, KeyColumn, described
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.planner.projection import Keys, filtered, projected
 from caudal.ksql.planner.row_functions import Rekey, ResultsOnly
-from caudal.ksql.planner.trees import aggregate_calls, names, position, rewritten
 from caudal.ksql.planner.windows import PlannedWindow, planned
 from caudal.ksql.schema import WINDOW_COLUMNS, WINDOWSTART
 from caudal.ksql.syntax.format import format_expression
@@ -37,10 +38,40 @@ from caudal.streams.stores import persistent
 from caudal.streams.table import KTable
 from caudal.streams.windowed import SessionWindowedKStream
 
+_MOST = (1 << 31) - 1  # of INTEGER
+
 
 def is_aggregate_query(query: Query) -> bool:
     expressions = [item.expression for item in query.items] + ([] if query.having is None else [query.having])
     return bool(query.group_by) or any(aggregate_calls(one) for one in expressions)
+
+
+def with_limits(query: Query, properties: Mapping[str, Any]) -> Query:
+    """COLLECT_LIST and COLLECT_SET keep as many values as `ksql.functions.collect_list.limit` and
+    `ksql.functions.collect_set.limit` say: as an argument, so that the plan carries it."""
+    limits = {}
+    for name in ("COLLECT_LIST", "COLLECT_SET"):
+        setting = f"ksql.functions.{name.lower()}.limit"
+        if properties.get(setting) is not None:
+            limits[name] = _limit(setting, properties[setting])
+    if not limits:
+        return query
+
+    def limit(one: Expression) -> Expression | None:
+        if isinstance(one, Call) and one.name.upper() in limits and len(one.arguments) == 1:
+            return dataclasses.replace(one, arguments=(*one.arguments, Literal(limits[one.name.upper()], at=one.at)))
+        return None
+
+    items = [dataclasses.replace(item, expression=rewritten(item.expression, limit)) for item in query.items]
+    having = None if query.having is None else rewritten(query.having, limit)
+    return dataclasses.replace(query, items=tuple(items), having=having)
+
+
+def _limit(setting: str, value: Any) -> int:
+    try:
+        return min(int(value), _MOST)
+    except (TypeError, ValueError):
+        raise KsqlError(f"Invalid value '{value}' for property {setting}: a whole number is needed.") from None
 
 
 def aggregated(

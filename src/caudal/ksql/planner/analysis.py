@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from caudal.ksql.errors import KsqlError, Position, suggestion
 from caudal.ksql.expressions.scope import Binding
 from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.expressions.trees import names, position
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.planner.flow import Flow
-from caudal.ksql.planner.trees import names, position
 from caudal.ksql.schema import RESERVED, WINDOW_COLUMNS
 from caudal.ksql.syntax.statements import Query, SelectItem
 from caudal.ksql.syntax.tree import Dereference, Expression, Name, Star, StructStar

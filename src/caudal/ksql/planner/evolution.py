@@ -85,14 +85,19 @@ def _check_columns(old: Schema, new: Schema) -> None:
 
 
 def _check_names(old: PlannedQuery, new: PlannedQuery) -> None:
-    """State and internal topics must be found under the names that they have."""
-    missing = [name for name in old.topology.stores if name not in new.topology.stores]
-    missing += [name for name in old.topology.internal_topics if name not in new.topology.internal_topics]
+    """State and internal topics must be found under the names that they have. State that is not needed any more, such
+    as a table's rows where there is no WHERE now, may go."""
+    stores, again = old.topology.stores, new.topology.stores
+    gone = [name for name in stores if name not in again]
+    missing = list(gone) if again.keys() - stores.keys() else []
+    logs = tuple(f"-{name}-changelog" for name in gone)
+    topics = [name for name in old.topology.internal_topics if name not in new.topology.internal_topics]
+    missing += [name for name in topics if not name.endswith(logs)]
     if missing:
         raise _refused(f"its state would have other names ({', '.join(sorted(missing))})")
-    for name, store in old.topology.stores.items():
-        again = new.topology.stores[name]
-        if (store.key, store.value, store.kind) != (again.key, again.value, again.kind):
+    for name in stores.keys() & again.keys():
+        one, two = stores[name], again[name]
+        if (one.key, one.value, one.kind) != (two.key, two.value, two.kind):
             raise _refused(f"the rows in its state '{name}' would have other columns")
 
 

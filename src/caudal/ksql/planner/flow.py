@@ -10,10 +10,10 @@ from typing import Any
 from caudal.ksql.catalog import Catalog
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.expressions.trees import Replace, canonical, rewritten
 from caudal.ksql.formats.serdes import row_serde
 from caudal.ksql.planner.logical import LogicalStep
 from caudal.ksql.planner.row_functions import TableFunctionCall, null_key
-from caudal.ksql.planner.trees import Replace, canonical, rewritten
 from caudal.ksql.schema import Column, Schema
 from caudal.ksql.schema import Place as ColumnPlace
 from caudal.ksql.sources import Format, Window

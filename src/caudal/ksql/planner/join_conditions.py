@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from caudal.ksql.errors import KsqlError, Position
 from caudal.ksql.expressions.scope import Scope
+from caudal.ksql.expressions.trees import canonical, names, position
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.planner import validation
 from caudal.ksql.planner.flow import Flow
-from caudal.ksql.planner.trees import canonical, names, position
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.statements import Join
 from caudal.ksql.syntax.tree import And, Comparison, Expression, Name

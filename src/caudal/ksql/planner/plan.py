@@ -14,8 +14,8 @@ from typing import Any
 from caudal.ksql.catalog import Catalog
 from caudal.ksql.errors import KsqlError, NotSupported, Position
 from caudal.ksql.planner import sinks, validation
-from caudal.ksql.planner.aggregates import aggregated, is_aggregate_query
-from caudal.ksql.planner.analysis import Item, has_star, select_items, used_names
+from caudal.ksql.planner.aggregates import aggregated, is_aggregate_query, with_limits
+from caudal.ksql.planner.analysis import Item, expressions_of, has_star, select_items, used_names
 from caudal.ksql.planner.flow import Flow, Planning, described
 from caudal.ksql.planner.joins import joined
 from caudal.ksql.planner.logical import LogicalStep
@@ -66,6 +66,9 @@ class _Query:
 
     def planned(self) -> PlannedQuery:
         query, planning = self.query, self.planning
+        if self.sink is not None:
+            statement = "INSERT INTO" if self.sink.insert else f"CREATE {self.sink.kind.value} AS SELECT"
+            validation.no_limit(query, statement)
         flow, items = self.selected(query, "", self.keys())
         if query.union is not None:
             flow = self.united(query, flow)
@@ -120,6 +123,8 @@ class _Query:
 
     def selected(self, query: Query, prefix: str, keys: Keys) -> tuple[Flow, list[Item]]:
         """The flow of a SELECT, UNION aside, and its columns in order."""
+        validation.functions(expressions_of(query))
+        query = with_limits(query, self.planning.properties)
         is_aggregate = is_aggregate_query(query)
         validation.clauses(query, is_aggregate)
         flow = self.source_of(query, prefix, is_aggregate)
@@ -167,8 +172,9 @@ class _Query:
         depth = len(query.joins)
         left_prefix = prefix + "L_" * max(depth - 1, 0)
         name = f"KafkaTopic_{left_prefix}Left" if depth else f"{prefix}KsqlTopic"
-        # A table keeps its rows where a join looks them up or GROUP BY has to take old ones back.
-        needs_state = bool(depth) or is_aggregate
+        # A table keeps its rows where a join looks them up, where GROUP BY has to take old ones back, and where WHERE
+        # has to know which it has shown.
+        needs_state = bool(depth) or is_aggregate or query.where is not None
         flow = self.relation(query, query.relation, name, needs_state, prefix)
         for number, join in enumerate(query.joins):
             before = prefix + "L_" * (depth - 1 - number)

@@ -15,6 +15,7 @@ from caudal.ksql.errors import KsqlError, Position
 from caudal.ksql.expressions.compiled import Compiled, compile_predicate, compile_row
 from caudal.ksql.expressions.scope import Binding, Scope
 from caudal.ksql.expressions.scope import Where as Place
+from caudal.ksql.expressions.trees import position, rewritten
 from caudal.ksql.expressions.typing import type_of
 from caudal.ksql.formats.serdes import row_serde
 from caudal.ksql.functions import resolution
@@ -34,7 +35,6 @@ from caudal.ksql.planner.row_functions import (
     WithKey,
     WithoutKey,
 )
-from caudal.ksql.planner.trees import position, rewritten
 from caudal.ksql.syntax.format import format_expression
 from caudal.ksql.syntax.tree import Call, Dereference, Expression, Name, Null
 from caudal.ksql.types import SqlType
@@ -64,7 +64,10 @@ def filtered(flow: Flow, condition: Expression, clause: str, name: str) -> Flow:
     compiled = compile_predicate(condition, flow.scope, clause)
     function = Function(of_row(compiled, Where(compiled, flow.no_key)), sql=compiled.sql)
     logical = LogicalStep("FILTER", flow.logical.schema, format_expression(condition), (flow.logical,), name)
-    return dataclasses.replace(flow, node=flow.node.filter(function), logical=logical, has_tombstones=flow.is_table)
+    node = flow.node.filter(function)
+    if isinstance(node, KTable):
+        node._state.enable_old(True)  # what was never shown is not taken back
+    return dataclasses.replace(flow, node=node, logical=logical, has_tombstones=flow.is_table)
 
 
 def of_row(compiled: Compiled, guarded: Callable[..., Any]) -> Callable[..., Any]:

@@ -117,13 +117,12 @@ def _stream(planning: Planning, source: Source, at: Position | None) -> KStream:
 
 
 def _reset(planning: Planning, source: Source) -> str:
-    """Where to begin: at the end unless told otherwise, as ksqlDB does; tables are read from the beginning."""
+    """Where to begin: a stream at the end unless told otherwise, a table always at its beginning, as in ksqlDB: what a
+    join looks up was mostly written before the query came."""
     properties = {name.lower().removeprefix("ksql.streams."): value for name, value in planning.properties.items()}
-    given = properties.get("auto.offset.reset")
-    if given is None:
-        # A topic that is read twice is read by one consumer: the two have to begin together.
-        return "earliest" if source.is_table and planning.reads[source.topic] == 1 else "latest"
+    given = properties.get("auto.offset.reset", "latest")
     text = str(given).lower()
     if text not in ("earliest", "latest"):
         raise KsqlError(f"auto.offset.reset must be 'earliest' or 'latest', not '{given}'.")
-    return text
+    # A topic that is read twice is read by one consumer: the two have to begin together.
+    return "earliest" if source.is_table and planning.reads[source.topic] == 1 else text

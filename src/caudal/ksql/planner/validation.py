@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from caudal.ksql.errors import KsqlError, NotSupported, Position
+from caudal.ksql.expressions.trees import aggregate_calls, calls, children, names, position, table_function_calls, walk
 from caudal.ksql.expressions.typing import type_of
+from caudal.ksql.functions import resolution
 from caudal.ksql.planner.analysis import Item
 from caudal.ksql.planner.flow import Flow
-from caudal.ksql.planner.trees import aggregate_calls, children, names, position, table_function_calls, walk
 from caudal.ksql.schema import WINDOW_COLUMNS, Column, Schema
 from caudal.ksql.sources import Source, SourceKind
 from caudal.ksql.syntax.format import format_expression
@@ -42,6 +43,18 @@ def clauses(query: Query, aggregated: bool) -> None:
         raise NotSupported("ORDER BY is not supported in queries that go on; only pull queries have it.", query.at)
     if query.distinct:
         raise NotSupported("SELECT DISTINCT is not supported in queries that go on; use GROUP BY.", query.at)
+
+
+def no_limit(query: Query, statement: str) -> None:
+    if query.limit is not None:
+        raise KsqlError(f"{statement} statements don't support LIMIT clause.", query.at)
+
+
+def functions(expressions: Iterable[Expression]) -> None:
+    """Names are looked at first: what is said on groups and keys would mislead where a function is only mistyped."""
+    for expression in expressions:
+        for call in calls(expression):
+            resolution.check_known(call.name, position(call))
 
 
 def condition(expression: Expression, flow: Flow, clause: str) -> None:
@@ -138,7 +151,7 @@ def _listed(expressions: Iterable[Expression]) -> str:
 def _no_nested(call: Call) -> None:
     for argument in call.arguments:
         for inner in aggregate_calls(argument):
-            raise KsqlError(f"Aggregate functions can not be nested: {call.name}({inner.name}())", position(inner))
+            raise KsqlError(f"Aggregate functions can not be nested: {format_expression(call)}", position(inner))
 
 
 def _no_bounds(expression: Expression) -> None:
@@ -153,9 +166,7 @@ def _no_bounds(expression: Expression) -> None:
 
 def _outside(expression: Expression, groups: list[Expression], windowed: bool) -> list[Name]:
     """The columns that are neither in a group's expression nor an aggregate's argument."""
-    from caudal.ksql.functions.resolution import is_aggregate
-
-    if expression in groups or (isinstance(expression, Call) and is_aggregate(expression.name)):
+    if expression in groups or (isinstance(expression, Call) and resolution.is_aggregate(expression.name)):
         return []
     if isinstance(expression, Name):
         return [] if windowed and expression.name in WINDOW_COLUMNS else [expression]

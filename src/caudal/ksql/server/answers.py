@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
@@ -114,3 +115,17 @@ def media_type_of(request: Request, *known: str) -> str:
     if not any(accepted) or "*/*" in accepted or "application/*" in accepted:
         return known[0]
     raise Refused(406, BAD_REQUEST, f"Here is {', '.join(known)}; the Accept header asks for none of them.")
+
+
+async def as_lines(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for item in items:
+        yield item + b"\n"
+
+
+async def as_array(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """One JSON array, an item a line, each sent when it is there."""
+    before = b"["
+    async for item in items:
+        yield before + item
+        before = b",\n"
+    yield b"]\n" if before == b",\n" else b"[]\n"

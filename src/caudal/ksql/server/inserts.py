@@ -15,6 +15,8 @@ from caudal.ksql.server.answers import (
     JSON,
     MOST_BODY,
     Refused,
+    as_array,
+    as_lines,
     error_body,
     media_type_of,
     parsed,
@@ -37,7 +39,7 @@ class Inserts:
         target = _name(text_of(arguments, "target"))
         self._asking.engine.catalog.source(target)
         acknowledged = self._acknowledged(target, lines)
-        return _BothWays(_as_array(acknowledged) if media_type == JSON else _as_lines(acknowledged), media_type)
+        return _BothWays(as_array(acknowledged) if media_type == JSON else as_lines(acknowledged), media_type)
 
     async def _acknowledged(self, target: str, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Rows are written in their order; the first that cannot be ends the stream."""
@@ -89,16 +91,3 @@ async def _lines(request: Request) -> AsyncIterator[bytes]:
             raise Refused(413, BAD_REQUEST, f"A line is longer than {MOST_BODY} bytes.")
     if rest.strip():
         yield rest
-
-
-async def _as_lines(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for item in items:
-        yield item + b"\n"
-
-
-async def _as_array(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    before = b"["
-    async for item in items:
-        yield before + item
-        before = b","
-    yield b"]" if before == b"," else b"[]"

@@ -27,6 +27,8 @@ from caudal.ksql.server.answers import (
     V1,
     V2,
     Refused,
+    as_array,
+    as_lines,
     body_of,
     error_body,
     json_response,
@@ -115,9 +117,9 @@ class Queries:
             rows.close()
             raise Refused(400, BAD_REQUEST, "PRINT is answered by /query: it is text, and not rows.")
         if media_type == PROTOBUF:
-            return await _response(rows, _as_array(self._protobuf(rows)), media_type)
+            return await _response(rows, as_array(self._protobuf(rows)), media_type)
         items = self._new(rows)
-        lines = _as_array(items) if media_type != DELIMITED else _as_lines(items)
+        lines = as_array(items) if media_type != DELIMITED else as_lines(items)
         return await _response(rows, lines, media_type)
 
     async def _new(self, rows: Rows) -> AsyncIterator[bytes]:
@@ -222,16 +224,3 @@ async def _response(rows: Rows, chunks: AsyncIterator[bytes], media_type: str) -
 def _text(schema: Schema) -> str:
     """As the header of /query has it: names always quoted."""
     return ", ".join(f"`{quoted(column.name).strip('`')}` {column.type}" for column in schema)
-
-
-async def _as_lines(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for item in items:
-        yield item + b"\n"
-
-
-async def _as_array(items: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    before = b"["
-    async for item in items:
-        yield before + item
-        before = b",\n"
-    yield b"]\n"

@@ -8,6 +8,13 @@
 
 A case that must fail says so with `--@expected.error: KsqlError` and `--@expected.message: a part of the sentence`.
 `--@property: name=value` sets a property before the first statement.
+
+What INSERT VALUES cannot write, `--@record: topic | key | value | timestamp | headers` does, at its place among the
+statements: bytes that fit no schema, tombstones, headers. Each part is the text of the bytes, `0x…` or null; timestamp
+(0) and headers (`name=value, name=0x00`) may be left out.
+
+    --@record: t | a | null | 5
+    --@record: s | 0x00000001 | {"N": 1} | 6 | trace=abc
 """
 
 from __future__ import annotations
@@ -18,6 +25,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _DIRECTIVE = re.compile(r"^--@([a-z.]+):\s*(.*?)\s*$")
+_NAMES = ("test", "expected.error", "expected.message", "property", "record")
+_PARTS = re.compile(r"\s+\|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record to write as it is when the statements above its line are done."""
+
+    line: int
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: tuple[tuple[str, bytes | None], ...]
 
 
 @dataclass(slots=True)
@@ -29,6 +50,7 @@ class Case:
     expected_error: str | None = None
     expected_message: str | None = None
     properties: dict[str, str] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -79,8 +101,39 @@ def _cases(file: Path) -> Iterator[Case]:
         elif name == "property":
             key, _, setting = value.partition("=")
             case.properties[key.strip()] = setting.strip()
+        elif name == "record":
+            try:
+                case.records.append(_record(number, value))
+            except ValueError as error:
+                raise BadFile(
+                    f"{file}:{number}: --@record: topic | key | value | timestamp | headers: {error}."
+                ) from None
         else:
-            raise BadFile(f"{file}:{number}: --@{name} is not known; there are test, expected.error, expected.message.")
+            raise BadFile(f"{file}:{number}: --@{name} is not known; there are {', '.join(_NAMES)}.")
     if case is not None:
         case.text = "\n".join(lines)
         yield case
+
+
+def _record(line: int, text: str) -> Record:
+    """
+    >>> _record(7, "s | a | null | 5 | h=0xff")
+    Record(line=7, topic='s', key=b'a', value=None, timestamp=5, headers=(('h', b'\\xff'),))
+    """
+    topic, key, value, *rest = _PARTS.split(text)
+    if len(rest) > 2:
+        raise ValueError("there are more than five parts")
+    time, headers = rest[0] if rest else "0", rest[1] if len(rest) > 1 else ""
+    return Record(line, topic, _bytes(key), _bytes(value), int(time), tuple(_headers(headers)))
+
+
+def _headers(text: str) -> Iterator[tuple[str, bytes | None]]:
+    for one in text.split(",") if text else ():
+        name, _, value = one.strip().partition("=")
+        yield name, _bytes(value)
+
+
+def _bytes(text: str) -> bytes | None:
+    if text == "null":
+        return None
+    return bytes.fromhex(text[2:]) if text.startswith("0x") else text.encode()

@@ -13,7 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from caudal.ksql.catalog import Catalog
+from caudal.ksql.catalog import Catalog, Wanted
 from caudal.ksql.engine.command_log import Command, apply
 from caudal.ksql.engine.dml import Inserts
 from caudal.ksql.engine.engine import Engine
@@ -45,6 +45,7 @@ class InProcess(Engine):
         self.log: Any = _Log(self.queries.follow)
         self.inserts = _Inserts(self.settings, self.queries.publish)
         self.views: Any = _NoViews()
+        self.push_queries: Any = _NoPushQueries()
         self._registry = None
         self._session = Request(self)
 
@@ -57,6 +58,13 @@ class InProcess(Engine):
         try:
             self._execute_one(self._session, parse_statement(filled))
         except (StreamsError, PlanError) as error:
+            raise KsqlError(str(error)) from error
+
+    def publish(self, topic: str, message: Message) -> None:
+        """One record as it is, as any other program would write it."""
+        try:
+            self.queries.publish(topic, message)
+        except StreamsError as error:
             raise KsqlError(str(error)) from error
 
     def set(self, name: str, value: Any) -> None:
@@ -115,6 +123,8 @@ class _Running:
     def __init__(self, planned: PlannedQuery, driver: TopologyTestDriver) -> None:
         self.planned = planned
         self.driver = driver
+        self.paused = False
+        self.waiting: deque[tuple[str, Message]] = deque()  # what came while it was paused
         self.reads = {
             topic: node.reset
             for node in planned.topology.nodes
@@ -133,24 +143,34 @@ class _Queries:
         self._pending: deque[tuple[str, Message]] = deque()
 
     def follow(self, catalog: Catalog) -> None:
-        for query_id in [known for known in self._running if known not in catalog.queries]:
+        for query_id in [one for one in self._running if one not in catalog.queries]:
             self._running.pop(query_id).driver.close()
         for definition in catalog.queries.values():
-            if self._versions.get(definition.id) == definition.version and definition.id in self._running:
+            known = self._running.get(definition.id)
+            if known is not None and self._versions[definition.id] == definition.version:
+                self._set_paused(known, definition.wanted is Wanted.PAUSED)
                 continue
             former = self._running.pop(definition.id, None)
-            if former is not None:
-                former.driver.close()
             planned = planned_query(definition, catalog, self._settings)
             action, letters = bad_records(definition, catalog)
             handlers = Handlers(deserialization=OnError(action), dead_letter_topic=letters)
             driver = TopologyTestDriver(planned.topology, handlers=handlers, registry=self._settings.registry)
             running = _Running(planned, driver)
             self._running[definition.id], self._versions[definition.id] = running, definition.version
+            if former is not None:  # CREATE OR REPLACE goes on with the state, from where it was
+                driver.continue_from(former.driver)
+                former.driver.close()
+                continue
             for topic, reset in running.reads.items():
                 for message in list(self._records.get(topic, ())) if reset == "earliest" else ():
                     self._process(running, topic, message)
             self._drain()
+
+    def _set_paused(self, running: _Running, paused: bool) -> None:
+        running.paused = paused
+        while running.waiting and not paused:
+            self._process(running, *running.waiting.popleft())
+        self._drain()
 
     def publish(self, topic: str, message: Message) -> None:
         self._pending.append((topic, message))
@@ -165,6 +185,9 @@ class _Queries:
                     self._process(running, topic, message)
 
     def _process(self, running: _Running, topic: str, message: Message) -> None:
+        if running.paused:
+            running.waiting.append((topic, message))
+            return
         driver = running.driver
         driver.pipe_bytes(topic, message.key, message.value, message.timestamp, message.headers)
         for output in driver.output_topics:
@@ -189,6 +212,14 @@ class _Queries:
         for running in self._running.values():
             running.driver.close()
         self._running.clear()
+
+
+class _NoPushQueries:
+    def get(self, query_id: str) -> None:
+        return None
+
+    def running(self) -> list[Any]:
+        return []
 
 
 class _NoViews:

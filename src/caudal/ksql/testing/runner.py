@@ -8,7 +8,7 @@ the end. ASSERT STREAM and ASSERT TABLE compare a source with a definition.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,11 @@ from caudal.ksql.sources import Source
 from caudal.ksql.syntax.parser import parse_statement
 from caudal.ksql.syntax.script import split
 from caudal.ksql.syntax.statements import AssertSource, AssertValues
-from caudal.ksql.testing.cases import Case
+from caudal.ksql.testing.cases import Case, Record
 from caudal.ksql.testing.in_process import InProcess
 from caudal.ksql.types import BIGINT
 from caudal.runtime.record import Windowed
+from caudal.runtime.test_driver import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,9 @@ def _run(case: Case) -> None:
     with InProcess() as engine:
         for name, value in case.properties.items():
             engine.set(name, value)
+        records = deque(case.records)
         for text, at in split(case.text):
+            _write(engine, records, at.line)
             statement = _assertion(text)
             try:
                 if isinstance(statement, AssertValues):
@@ -72,10 +75,18 @@ def _run(case: Case) -> None:
                 raise Wrong(f"{case.file.name}:{at.line}: {wrong}") from None
             except KsqlError as error:
                 raise _moved(error, at) from None
+        _write(engine, records, None)
         for topic, count in read.items():
             more = len(engine.records[topic]) - count
             if more:
                 raise Wrong(f"{case.file.name}: topic {topic} has {more} more records than were asserted.")
+
+
+def _write(engine: InProcess, records: deque[Record], before: int | None) -> None:
+    """Writes the case's own records that stand above the line; None: all that are left."""
+    while records and (before is None or records[0].line < before):
+        one = records.popleft()
+        engine.publish(one.topic, Message(one.key, one.value, one.timestamp, one.headers))
 
 
 def _assertion(text: str) -> Any:

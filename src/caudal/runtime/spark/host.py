@@ -38,6 +38,7 @@ log = logging.getLogger("caudal.streams")
 
 KEEP_ALIVE_SECONDS = 25.0  # Spark ends Python workers that had nothing to do for a minute
 DRAIN_SECONDS = 30.0
+BATCH_END_SECONDS = 1.0  # how long a stop waits for the batch that drains
 WATCH_SECONDS = 2.0
 ASK_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -423,8 +424,17 @@ class SparkHost:
             time.sleep(0.02)
         if run.query.isActive and run.closed != everybody:
             log.warning("some tasks did not finish in %.0f s; their transactions are aborted", DRAIN_SECONDS)
+        elif self.mode is Mode.MICRO_BATCH:
+            self._let_batch_end(run)
         run.query.stop()  # of several queries also those that are left when one has ended by itself
         self._end(run)
+
+    def _let_batch_end(self, run: _Run) -> None:
+        """The workers have said that they are closed; their Spark tasks end a moment later. Stopped before that, Spark
+        throws the workers away, and the next start waits for new ones that import everything again."""
+        deadline = time.monotonic() + BATCH_END_SECONDS
+        while time.monotonic() < deadline and run.query.isActive and run.query.status["isDataAvailable"]:
+            time.sleep(0.01)
 
     def _end(self, run: _Run) -> None:
         for slot in run.slots:

@@ -16,6 +16,7 @@ from caudal.ksql.schema import Column, Place, Schema
 from caudal.ksql.sources import Format, Source, SourceKind
 from caudal.ksql.types import BIGINT, STRING, array, decimal, mapping, struct
 from caudal.registry.index import Entry
+from caudal.registry.writer import PenLost, WriteFailed
 
 
 def source(name: str, query_id: str | None = None, kind: SourceKind = SourceKind.STREAM) -> Source:
@@ -202,7 +203,7 @@ def creating(found: Catalog) -> Command:
 
 def test_a_lost_pen_is_taken_again_and_the_change_decided_anew(writable: Any) -> None:
     log, failures = writable
-    failures.append((command_log.PenLost("fenced"), False))
+    failures.append((PenLost("fenced"), False))
     assert log.write(creating) == 1
     assert "A" in log.catalog.sources
 
@@ -217,7 +218,7 @@ def test_another_server_that_was_quicker_is_seen(writable: Any) -> None:
             log.deliver(("source/A", record(source_data(source("A")))))  # the other one's
         return creating(found)
 
-    failures.append((command_log.PenLost("fenced"), False))
+    failures.append((PenLost("fenced"), False))
     with pytest.raises(KsqlError, match="A exists"):
         log.write(decide)
     assert calls == [set(), {"A"}]
@@ -225,20 +226,20 @@ def test_another_server_that_was_quicker_is_seen(writable: Any) -> None:
 
 def test_a_write_of_which_nobody_knows_is_looked_up_and_not_repeated(writable: Any) -> None:
     log, failures = writable
-    failures.append((command_log.WriteFailed("timed out"), True))
+    failures.append((WriteFailed("timed out"), True))
     assert log.write(creating) == 1
     assert log.position == 2  # once
 
 
 def test_a_write_that_did_not_arrive_is_repeated(writable: Any) -> None:
     log, failures = writable
-    failures.append((command_log.WriteFailed("timed out"), False))
+    failures.append((WriteFailed("timed out"), False))
     assert log.write(creating) == 1
     assert log.position == 2
 
 
 def test_it_gives_up_with_a_sentence(writable: Any) -> None:
     log, failures = writable
-    failures.extend([(command_log.PenLost("fenced"), False)] * 10)
+    failures.extend([(PenLost("fenced"), False)] * 10)
     with pytest.raises(KsqlError, match="could not be written to the command topic"):
         log.write(creating)

@@ -63,9 +63,10 @@ def test_an_aggregate_goes_through_its_repartition_topic() -> None:
 def test_a_limit_ends_it() -> None:
     found = host("SELECT * FROM s EMIT CHANGES;", limit=2)
     found.process(message("x", '{"A": 1}'))
-    assert not found.is_done
+    done = [found.is_done]
     found.process(message("y", '{"A": 2}'))
-    assert found.is_done
+    done.append(found.is_done)
+    assert done == [False, True]
     found.process(message("z", '{"A": 3}'))
     assert found.rows == [("x", 1), ("y", 2)]
 

@@ -43,6 +43,11 @@ def test_columns_of_the_value(name: str, pattern: str | None, expected: int) -> 
         assert each(None, None, 99) == 99  # a tombstone keeps the record's time
 
 
+def test_names_are_read_without_regard_to_case() -> None:
+    made = extractor("S", "d MMM yyyy")
+    assert [made((1,), (None, 0, None, text), 99) for text in ("2 JAN 1970", "2 jan 1970")] == [86_400_000] * 2
+
+
 def test_columns_of_the_key() -> None:
     assert extractor("K")((7000,), ROW, 99) == 7000
     assert extractor("K", is_windowed=True)(Windowed((7000,), 0, 10), ROW, 99) == 7000

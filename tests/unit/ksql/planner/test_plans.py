@@ -10,6 +10,7 @@ from caudal.ksql.errors import KsqlError
 from caudal.ksql.planner.explain import explain
 from caudal.ksql.planner.partitions import check_partitions
 from caudal.ksql.sources import SourceKind, Window, WindowKind
+from caudal.plan.steps import WindowAggregate
 from caudal.plan.topology import SinkNode, SourceNode
 from caudal.runtime.batch.partitioner import partition_of
 from caudal.runtime.record import Windowed
@@ -46,8 +47,14 @@ def test_defaults_of_grace_and_retention(clause: str, grace: int, retention: int
     (plan,) = harness().execute(
         f"CREATE TABLE o AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING ({clause}) GROUP BY k;"
     )
-    step = next(node.step for node in plan.topology.nodes if hasattr(getattr(node, "step", None), "windows"))
+    steps = [getattr(node, "step", None) for node in plan.topology.nodes]
+    (step,) = [step for step in steps if isinstance(step, WindowAggregate)]
     assert (step.windows.grace, plan.retention) == (grace * HOUR, retention * HOUR)
+
+
+def test_an_avro_key_is_named_after_its_sink() -> None:
+    (plan,) = harness().execute("CREATE STREAM line WITH (FORMAT='AVRO') AS SELECT * FROM m;")
+    assert dict(plan.key_format.properties)["full_schema_name"] == "io.confluent.ksql.avro_schemas.LineKey"
 
 
 def test_sources_are_named_once_in_the_order_they_are_read() -> None:
@@ -86,7 +93,7 @@ def test_what_is_repartitioned_may_have_any_number_of_partitions() -> None:
     [
         ({}, {"s": "latest", "t": "earliest"}),
         ({"auto.offset.reset": "earliest"}, {"s": "earliest", "t": "earliest"}),
-        ({"ksql.streams.auto.offset.reset": "latest"}, {"s": "latest", "t": "latest"}),
+        ({"ksql.streams.auto.offset.reset": "latest"}, {"s": "latest", "t": "earliest"}),
     ],
 )
 def test_where_a_query_begins(properties: dict[str, str], expected: dict[str, str]) -> None:

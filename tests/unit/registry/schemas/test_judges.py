@@ -14,7 +14,7 @@ from typing import Any
 import fastavro
 import jsonschema
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from caudal.registry.schemas.compatibility import described
 from caudal.registry.schemas.parse import parse
