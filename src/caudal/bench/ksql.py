@@ -80,6 +80,9 @@ FIGURES: dict[str, Figure] = {
     "many p50": Figure(f"{MANY} persistent queries, p50", "ms", False),
     "many p99": Figure("… p99", "ms", False),
     "many ratio": Figure("… p50 / that of one alone", "×", False, (TWICE,)),
+    "plain one p50": Figure("one persistent query, at least once, p50", "ms", False),
+    "plain many p50": Figure(f"{MANY} persistent queries, at least once, p50", "ms", False),
+    "plain many ratio": Figure("… p50 / that of one alone", "×", False),
     "hand rate": Figure("windowed aggregate written by hand", "rec/s", True),
     "sql rate": Figure("windowed aggregate as SQL", "rec/s", True),
     "sql ratio": Figure("… / by hand", "×", True, (ratio_at_least(0.9),)),
@@ -274,33 +277,69 @@ class Run:
         self._add("push", found, "p50", "p99")
 
     def _beside_each_other(self, ksql: Ksql, round_number: int) -> None:
-        one = self._latency(1)
+        if round_number == 0:
+            for number in range(1, self.options.many + 1):
+                ksql.stream(f"IN_{number}")
+        one = self._latency([0])
         self._add("one", one, "p50", "p99")
         busy = self._while_another_catches_up(ksql, round_number)
         self._add("busy", busy, "p50", "max")
         self.results.add("busy ratio", busy["p50_ms"] / one["p50_ms"])
-        many = self._many(ksql, round_number)
+        others = range(1, self.options.many)
+        self._copy(ksql, others)
+        many = self._latency([0, *others])
         self._add("many", many, "p50", "p99")
         self.results.add("many ratio", many["p50_ms"] / one["p50_ms"])
+        self._drop_copies(ksql, others)
+        self._at_least_once(ksql)
 
-    def _places(self, count: int) -> dict[str, Any]:
+    def _at_least_once(self, ksql: Ksql) -> None:
+        """One and many again without transactions; the query that runs all the time gets nothing meanwhile."""
+        first, *others = numbers = range(1, self.options.many + 1)
+        plain = {"processing_guarantee": "at_least_once"}
+        self._copy(ksql, [first], **plain)
+        one = self._latency([first])
+        self._copy(ksql, others, **plain)
+        many = self._latency(numbers)
+        self._add("plain one", one, "p50")
+        self._add("plain many", many, "p50")
+        self.results.add("plain many ratio", many["p50_ms"] / one["p50_ms"])
+        self._drop_copies(ksql, numbers)
+
+    def _copy(self, ksql: Ksql, numbers: Sequence[int], **properties: str) -> None:
+        """Queries from IN_n to OUT_n, made by one request; returns when they run."""
+        begin = time.monotonic()
+        text = " ".join(
+            f"CREATE STREAM OUT_{number} WITH (KAFKA_TOPIC='out_{number}') AS SELECT * FROM IN_{number};"
+            for number in numbers
+        )
+        queries = [entity["commandStatus"]["queryId"] for entity in ksql.execute(text, **properties)]
+        ksql.wait_running(*queries)
+        self._say(f"{len(queries)} more queries took {time.monotonic() - begin:.1f} s")
+
+    def _drop_copies(self, ksql: Ksql, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            ksql.drop("STREAM", f"OUT_{number}")
+        ksql.wait_running(self.steady)
+
+    def _places(self, numbers: Sequence[int]) -> dict[str, Any]:
         return {
             "port": self.broker.port,
-            "inputs": [f"in_{number}" for number in range(count)],
-            "outputs": [f"out_{number}" for number in range(count)],
+            "inputs": [f"in_{number}" for number in numbers],
+            "outputs": [f"out_{number}" for number in numbers],
             "partitions": PARTITIONS,
             "rate": RATE,
         }
 
-    def _latency(self, count: int) -> dict[str, Any]:
+    def _latency(self, numbers: Sequence[int]) -> dict[str, Any]:
         time.sleep(SETTLE)
-        return self.client.run("query_latency", **self._places(count), seconds=self.options.seconds)
+        return self.client.run("query_latency", **self._places(numbers), seconds=self.options.seconds)
 
     def _while_another_catches_up(self, ksql: Ksql, round_number: int) -> dict[str, Any]:
         """The latency from the statement to when everything old was read."""
         with closing(Client("caudal.bench.ksql_workloads")) as other:
             name = f"REREAD_{round_number}"
-            other.begin("query_latency", **self._places(1), seconds=3600.0)
+            other.begin("query_latency", **self._places([0]), seconds=3600.0)
             statement = f"CREATE STREAM {name} AS SELECT USER_NAME, ID, AMOUNT * 2 AS TWICE FROM OLD WHERE ID >= 0;"
             begin = time.monotonic()
             query = ksql.query(statement, auto_offset_reset="earliest")
@@ -309,25 +348,6 @@ class Run:
             found = other.finish()
         self._say(f"{self.options.records:,} old records were read {seconds:.1f} s after the statement")
         ksql.drop("STREAM", name)
-        ksql.wait_running(self.steady)
-        return found
-
-    def _many(self, ksql: Ksql, round_number: int) -> dict[str, Any]:
-        numbers = range(1, self.options.many)
-        if round_number == 0:
-            for number in numbers:
-                ksql.stream(f"IN_{number}")
-        begin = time.monotonic()
-        text = " ".join(
-            f"CREATE STREAM OUT_{number} WITH (KAFKA_TOPIC='out_{number}') AS SELECT * FROM IN_{number};"
-            for number in numbers
-        )
-        queries = [entity["commandStatus"]["queryId"] for entity in ksql.execute(text)]
-        ksql.wait_running(*queries)
-        self._say(f"{len(queries)} more queries took {time.monotonic() - begin:.1f} s")
-        found = self._latency(self.options.many)
-        for number in numbers:
-            ksql.drop("STREAM", f"OUT_{number}")
         ksql.wait_running(self.steady)
         return found
 

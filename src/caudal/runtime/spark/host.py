@@ -43,6 +43,7 @@ WATCH_SECONDS = 2.0
 ASK_SECONDS = 0.5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0  # a query that ran so long begins with the first pause again
+FAR_BEHIND = 20_000  # records; an application with fewer has caught up in a moment
 GATHER_SECONDS = 10.0  # how long a start waits for applications that are still joining their groups
 THREADS = 16  # applications that are taken over, or closed, at the same time
 BATCH_DURATION = "10 minutes"  # of real-time mode: its end is a pause of up to 0.6 s, and nothing else depends on it
@@ -282,7 +283,8 @@ class SparkHost:
             return
         cargoes = [application.cargo for application in ready]
         spark = self._session
-        slots = assign(cargoes, self._slot_count(cargoes), ticks=self.mode is Mode.MICRO_BATCH)
+        behind = self._far_behind(ready, begins)
+        slots = assign(cargoes, self._slot_count(cargoes), ticks=self.mode is Mode.MICRO_BATCH, behind=behind)
         run = _Run(ready, slots)
         for slot in slots:
             slot.number = query.take_slot_number()
@@ -312,6 +314,20 @@ class SparkHost:
             log.warning("the Spark query does not start: %s", query.reason(error))
             log.debug("the Spark query does not start", exc_info=True)
             run.query = query.NeverStarted(error)
+
+    def _far_behind(
+        self, applications: Sequence[HostedApplication], begins: dict[str, dict[tuple[str, int], int]]
+    ) -> set[str]:
+        """Those that have much to catch up on while others have not: they take small portions, so that the others'
+        records do not wait long for a batch to end."""
+        if self.mode is not Mode.MICRO_BATCH or len(applications) < 2:
+            return set()
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="caudal-behind") as pool:
+            ahead = pool.map(lambda application: application.records_ahead(begins[application.id]), applications)
+            far = {
+                application.id for application, records in zip(applications, ahead, strict=True) if records > FAR_BEHIND
+            }
+        return far if len(far) < len(applications) else set()
 
     def _slot_count(self, cargoes: Sequence[Cargo]) -> int:
         threads = self._threads

@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -159,6 +159,14 @@ class HostedApplication:
             self.become(State.STARTING)
         offsets.fence(self.cargo)
         return offsets.starting_offsets(self.cargo, self.keeper, self.topics.admin)
+
+    def records_ahead(self, begins: Mapping[tuple[str, int], int]) -> int:
+        """How many records there are from these offsets on; 0 where the broker does not say."""
+        try:
+            ends = offsets.ends(self.topics.admin, begins, OffsetSpec.latest())
+        except (KafkaException, TimeoutError):
+            return 0
+        return sum(max(0, end - begins[place]) for place, end in ends.items())
 
     def placed(self, slots: list[Slot]) -> None:
         places = {}

@@ -21,6 +21,7 @@ from caudal.runtime.spark.rows import COLUMNS, ECHO
 from caudal.runtime.spark.settings import Cargo, Mode
 from caudal.runtime.spark.slots import Slot, SourceSpec
 
+CATCHING_UP = 10_000  # records of a batch, for an application that catches up while others wait for the batch's end
 SLOT_VARIABLE = "CAUDAL_SLOT"
 Begins = Mapping[str, Mapping[tuple[str, int], int]]  # application → topic and partition → offset
 
@@ -160,6 +161,8 @@ def _source_frame(
         known = begins[source.owners[topic]]
         begin[topic] = {str(partition): known.get((topic, partition), -1) for partition in partitions}
     limit = max(1, min(cargoes[name].settings.max_records_per_batch for name in source.applications) // slots)
+    if source.catches_up:
+        limit = min(limit, CATCHING_UP // slots)
     reader = spark.readStream.format("kafka")
     for name, value in settings.java().items():
         reader = reader.option(f"kafka.{name}", value)

@@ -9,7 +9,7 @@ Pure: the assignment depends on nothing but the tasks and the number of slots, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,14 +27,17 @@ class TaskId(NamedTuple):
 
 @dataclass(slots=True)
 class SourceSpec:
-    """One Kafka source of a slot: applications that have no topic partition in common share it."""
+    """One Kafka source of a slot: applications that have no topic partition in common share it, except those that catch
+    up. Spark deals a batch's records out by how many each partition has, so that they would leave nothing to others.
+    """
 
     applications: set[str] = field(default_factory=set)
     partitions: dict[str, set[int]] = field(default_factory=dict)  # topic → partitions
     owners: dict[str, str] = field(default_factory=dict)  # topic → application
+    catches_up: bool = False
 
     def takes(self, topics: Mapping[str, set[int]]) -> bool:
-        return not any(topic in self.partitions for topic in topics)
+        return not self.catches_up and not any(topic in self.partitions for topic in topics)
 
 
 @dataclass(slots=True)
@@ -49,10 +52,11 @@ def slot_count(cargoes: Sequence[Cargo], threads: int) -> int:
     return max(1, min(threads, sum(len(cargo.tasks()) for cargo in cargoes)))
 
 
-def assign(cargoes: Sequence[Cargo], slots: int, *, ticks: bool = True) -> list[Slot]:
+def assign(cargoes: Sequence[Cargo], slots: int, *, ticks: bool = True, behind: Collection[str] = ()) -> list[Slot]:
     """Deals the tasks out in turn: those of one sub-topology go to different slots as far as there are any.
 
-    `ticks`: the slots also read the keeper topics, whose records wake them.
+    `ticks`: the slots also read the keeper topics, whose records wake them. `behind` are applications that have much to
+    catch up on while others have not.
     """
     result = [Slot(number) for number in range(slots)]
     turn = 0
@@ -62,7 +66,7 @@ def assign(cargoes: Sequence[Cargo], slots: int, *, ticks: bool = True) -> list[
             turn += 1
     by_id = {cargo.application_id: cargo for cargo in cargoes}
     for slot in result:
-        slot.sources = _sources(slot, by_id, ticks)
+        slot.sources = _sources(slot, by_id, ticks, behind)
     return [slot for slot in result if slot.tasks]
 
 
@@ -71,7 +75,7 @@ def partitions_read(cargoes: Sequence[Cargo]) -> int:
     return sum(len(cargo.topics_of(cargo.sub(sub), partition)) for cargo in cargoes for sub, partition in cargo.tasks())
 
 
-def _sources(slot: Slot, cargoes: Mapping[str, Cargo], ticks: bool) -> list[SourceSpec]:
+def _sources(slot: Slot, cargoes: Mapping[str, Cargo], ticks: bool, behind: Collection[str]) -> list[SourceSpec]:
     topics: dict[str, dict[str, set[int]]] = {}
     for task in slot.tasks:
         cargo = cargoes[task.application_id]
@@ -81,9 +85,10 @@ def _sources(slot: Slot, cargoes: Mapping[str, Cargo], ticks: bool) -> list[Sour
             of_application.setdefault(topic, set()).add(task.partition)
     sources: list[SourceSpec] = []
     for application_id, partitions in topics.items():
-        source = next((known for known in sources if known.takes(partitions)), None)
+        is_behind = application_id in behind
+        source = None if is_behind else next((known for known in sources if known.takes(partitions)), None)
         if source is None:
-            source = SourceSpec()
+            source = SourceSpec(catches_up=is_behind)
             sources.append(source)
         source.applications.add(application_id)
         source.partitions.update(partitions)

@@ -50,6 +50,16 @@ def test_applications_share_a_source_unless_they_read_the_same_topic() -> None:
     assert [sorted(source.applications) for source in slot.sources] == [["a", "c"], ["b"]]
 
 
+def test_an_application_that_catches_up_has_a_source_of_its_own() -> None:
+    apart = [cargo("a"), cargo("b", source="old"), cargo("c", source="other")]
+    (slot,) = assign(apart, 1, behind={"b"})
+    assert [(sorted(source.applications), source.catches_up) for source in slot.sources] == [
+        (["a", "c"], False),
+        (["b"], True),
+    ]
+    assert [source.catches_up for source in assign(apart, 1)[0].sources] == [False]
+
+
 def test_chunks_are_runs_of_one_partition() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from caudal.runtime.spark.rows import COLUMNS, chunks
