@@ -7,6 +7,7 @@ from tests.ksql.harness import Harness
 from tests.unit.ksql.planner.case_files import SOURCES, harness
 
 from caudal.ksql.errors import KsqlError
+from caudal.ksql.formats.json import JsonRow
 from caudal.ksql.planner.explain import explain
 from caudal.ksql.planner.partitions import check_partitions
 from caudal.ksql.sources import SourceKind, Window, WindowKind
@@ -74,6 +75,7 @@ def test_an_avro_key_is_named_after_its_sink() -> None:
 def test_only_the_columns_that_a_query_names_are_read(sql: str, read: list[str]) -> None:
     (plan,) = harness().execute(sql)
     source = next(node for node in plan.topology.nodes if isinstance(node, SourceNode))
+    assert isinstance(source.value, JsonRow)
     assert [column.name for column in source.value.columns] == read
 
 
@@ -83,6 +85,7 @@ def test_the_column_of_the_time_is_read() -> None:
         "TIMESTAMP='ts'); SELECT b FROM z EMIT CHANGES;"
     )
     (source,) = [node for node in plan.topology.nodes if isinstance(node, SourceNode)]
+    assert isinstance(source.value, JsonRow) and source.timestamp is not None
     assert [column.name for column in source.value.columns] == ["B", "TS"]
     assert source.timestamp.call(("x",), (1, 5), 99) == 5
 
