@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import socket
+import sys
 from urllib.parse import urlsplit
 
 from hypercorn.asyncio import serve
@@ -67,6 +68,7 @@ def hypercorn_config(listener: socket.socket) -> Config:
     logging.getLogger("caudal.ksql.http").setLevel(logging.WARNING)
     config.include_server_header = False
     config.keep_alive_timeout = IDLE_SECONDS
+    config.keep_alive_max_requests = sys.maxsize  # hypercorn's own is 1,000: a busy client lost its connection
     config.graceful_timeout = STOP_SECONDS
     config.h2_max_concurrent_streams = STREAMS
     # A body that is longer than its socket's buffer arrives in parts; a push query's answer has no end.
