@@ -30,23 +30,13 @@ def outputs(topology: str, batches: list[Batch]) -> list[tuple[bytes, bytes]]:
     try:
         if topology == "join":
             for message in streams_data.customers(10, ("user", "warm"), 0):
-                driver.pipe_input("table", *_record(message, "join"), timestamp=message["timestamp"])
+                driver.pipe_bytes("table", message["key"], message["value"], message["timestamp"])
         for batch in batches:
             for message in batch.messages():
-                driver.pipe_input("in", *_record(message, topology), timestamp=message["timestamp"])
+                driver.pipe_bytes("in", message["key"], message["value"], message["timestamp"])
         return [_bytes(topology, record) for record in driver.read_outputs("out")]
     finally:
         driver.close()
-
-
-def _record(message: dict[str, bytes], topology: str) -> tuple[object, object]:
-    import orjson
-
-    key: object = message["key"] if topology in ("map", "sql-map") else message["key"].decode()
-    if topology == "sql-totals":  # KSQL's rows are tuples
-        order = orjson.loads(message["value"])
-        return (key,), (order["id"], order["amount"], order["region"])
-    return key, message["value"] if topology == "count" else orjson.loads(message["value"])
 
 
 def _bytes(topology: str, record: object) -> tuple[bytes, bytes]:
