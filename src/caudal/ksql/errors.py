@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 AROUND = 100  # characters that are shown before and after the place
 
@@ -27,6 +27,7 @@ class KsqlError(Exception):
         self.message = message
         self.at = at
         self.text = text  # of the statement, or of the script that it is part of
+        self.entities: list[dict[str, Any]] = []  # what the statements before it in a request answered
 
     def within(self, text: str) -> KsqlError:
         """The same error, knowing the text it is about; whoever has the text calls it."""

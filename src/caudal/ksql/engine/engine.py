@@ -173,7 +173,7 @@ class Engine:
                     with _told(filled):
                         answer = self._execute_one(request, parse_statement(filled))
                 except KsqlError as error:
-                    error.entities = answers  # type: ignore[attr-defined]
+                    error.entities = answers
                     raise
                 if isinstance(answer, list):
                     answers += answer

@@ -44,9 +44,8 @@ class Statements:
         try:
             entities = await self._asking.blocking(self._asking.engine.execute, text, properties, variables)
         except KsqlError as error:
-            done: list[Any] = getattr(error, "entities", [])
-            self._keep(done)
-            return json_response({**error_body(error, text), "entities": done}, media_type, 400)
+            self._keep(error.entities)
+            return json_response({**error_body(error, text), "entities": error.entities}, media_type, 400)
         self._keep(entities)
         return json_response(entities, media_type)
 
