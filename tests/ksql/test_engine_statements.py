@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_in_a_sentence(lasting: Any, statement: str, words
 def test_statements_before_the_one_that_fails_are_done(engine: Any) -> None:
     with pytest.raises(KsqlError) as raised:
         engine.execute("CREATE TYPE point AS STRUCT<x INT, y INT>; DROP STREAM nothing; CREATE TYPE other AS INT;")
-    assert [one["commandId"] for one in raised.value.entities] == ["type/`POINT`/create"]  # type: ignore[attr-defined]
+    assert [one["commandId"] for one in raised.value.entities] == ["type/`POINT`/create"]
     assert list(engine.catalog.types) == ["POINT"]
     with pytest.raises(KsqlError):
         engine.execute("CREATE TYPE third AS INT; SELEC;")
