@@ -30,6 +30,7 @@ from caudal.ksql.functions import registry, resolution
 from caudal.ksql.functions.signatures import parse
 from caudal.ksql.processing_log import collected, message_of
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast
 FOLDER = Path(__file__).parents[3] / "ksql" / "functions"
 KEYS = {"sql", "columns", "result", "type", "log", "error", "kind"}
 KINDS = {None, "null", "empty", "boundary", "wrong type"}
@@ -57,7 +58,7 @@ SCALARS = re.findall(
 
 def every_case() -> Iterator[tuple[str | None, dict[str, Any]]]:
     for path in sorted(FOLDER.glob("*.yaml")):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
         for name, cases in content.items() if isinstance(content, dict) else [(None, content)]:
             for case in cases:
                 yield name, case
