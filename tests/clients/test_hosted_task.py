@@ -54,7 +54,7 @@ class Bench:
             self.cargo,
             0,
             0,
-            TransactionalOutput(self.settings, f"{self.name}-0-0"),
+            TransactionalOutput(self.settings, f"{self.name}-0-0", self.source),
             {},
             is_empty_between=self.reader.is_empty_between,
             end_of=self.reader.end_of,

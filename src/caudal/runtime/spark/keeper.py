@@ -75,7 +75,8 @@ class Keeper:
                     "enable.auto.offset.store": False,
                     "auto.offset.reset": "latest",
                     "allow.auto.create.topics": False,
-                    "topic.metadata.refresh.interval.ms": 10_000,
+                    # A subscription that comes while metadata is on its way may be seen to only with the next refresh.
+                    "topic.metadata.refresh.interval.ms": 2_000,
                     "reconnect.backoff.max.ms": 1000,
                 }
             )

@@ -501,7 +501,8 @@ class Lane:
     def _output(self, cargo: Cargo, id: TaskId) -> Output:
         settings = cargo.settings
         if settings.exactly_once:
-            return TransactionalOutput(settings, transactional_id(id.application_id, id.sub, id.partition))
+            name = transactional_id(id.application_id, id.sub, id.partition)
+            return TransactionalOutput(settings, name, keeper_topic(id.application_id))
         if settings not in self._shared:
             self._shared[settings] = SharedProducer(settings)
         return PlainOutput(id.application_id, self._shared[settings], self._link)

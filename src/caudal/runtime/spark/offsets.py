@@ -20,7 +20,8 @@ from caudal.plan.topology import SourceNode
 from caudal.runtime.errors import StreamsError
 from caudal.runtime.spark.kafka_errors import Meaning, kafka_error, meaning, reason
 from caudal.runtime.spark.keeper import Keeper
-from caudal.runtime.spark.settings import Cargo, transactional_id
+from caudal.runtime.spark.outputs import take_over
+from caudal.runtime.spark.settings import Cargo, keeper_topic, transactional_id
 
 CALL_SECONDS = 30.0
 FENCE_THREADS = 16
@@ -42,7 +43,7 @@ def fence(cargo: Cargo) -> None:
                 }
             )
         )
-        producer.init_transactions(CALL_SECONDS)
+        take_over(producer, keeper_topic(cargo.application_id), CALL_SECONDS)
 
     if not cargo.settings.exactly_once:
         return
