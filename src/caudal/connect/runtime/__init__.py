@@ -1,0 +1,1 @@
+"""Workers: who runs which task, and how a task is run."""

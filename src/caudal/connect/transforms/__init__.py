@@ -1,0 +1,1 @@
+"""Transforms and predicates: one file each."""
