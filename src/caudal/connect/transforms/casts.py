@@ -1,7 +1,7 @@
 """Values from one of Connect's types to another, as Java's numbers and texts behave.
 
 Integers wrap around (300 is 44 as an int8), numbers with a point are cut and stop at the ends of the type, texts must
-be numbers of the type. A text of a time is `yyyy-MM-dd`, `HH:mm:ss.SSS'Z'`, or both with a T between them: a Timestamp at
+be numbers of the type. A text of a time is `yyyy-MM-dd`, `HH:mm:ss.SSS'Z'`, or both with a T between: a Timestamp at
 midnight is written without its time, as Kafka Connect does; one before 1970 keeps its date, which is lost there.
 """
 

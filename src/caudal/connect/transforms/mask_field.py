@@ -60,7 +60,7 @@ class MaskField(OnPart, Transform[Any]):
         )
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        self._fields: list[str] = list(config["fields"])
+        self._fields: list[str] = list(dict.fromkeys(config["fields"]))
         self._replacement: str | None = config["replacement"]
         self._replace_null: bool = config[REPLACE_NULL]
         self._plans = PerSchema(self._compile)

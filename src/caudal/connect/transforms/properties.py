@@ -18,14 +18,11 @@ REPLACE_NULL_KEY = Key(
 
 
 def non_empty_list(name: str, value: Any) -> None:
-    """At least one entry, none of them blank, none twice."""
+    """At least one entry, none of them blank."""
     if not value:
         raise ValueError("At least one name is needed.")
     if not all(value):
         raise ValueError("An empty name is in the list.")
-    twice = sorted({each for each in value if value.count(each) > 1})
-    if twice:
-        raise ValueError(f"{', '.join(twice)} stands there twice.")
 
 
 def non_empty(name: str, value: Any) -> None:
