@@ -117,7 +117,15 @@ def answers() -> dict[str, dict[str, Any] | str]:
         except (ConnectError, TypeError, ValueError) as error:
             found[asked.id] = f"{_NOT_IN_JSON}: {error}"
     path = jars.class_path("kafka-client", "kafka-connect")
-    command = [jars.java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Duser.timezone=UTC", "-cp", path, str(SOURCE)]
+    command = [
+        jars.java(),
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Duser.timezone=UTC",
+        "-cp",
+        path,
+        str(SOURCE),
+    ]
     text = "\n".join(line for _, line in lines)
     result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=180, check=False)
     assert result.returncode == 0, result.stderr
@@ -133,7 +141,7 @@ def ours(asked: Asked) -> Any:
             return {}
         record = record_of(asked.case, asked.part)
         if not hasattr(transform, "apply"):
-            return {"test": transform.test(record)}  # type: ignore[attr-defined]
+            return {"test": transform.test(record)}
         made = transform.apply(record)
         return {"dropped": True} if made is None else normal(shown(made))
     except ConnectError as error:

@@ -6,26 +6,34 @@ is in an optional struct becomes optional, and the default of a struct becomes t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from caudal.connect.configuration import ConfigDef, Importance, Key, config_def
 from caudal.connect.converter import Transform
 from caudal.connect.data import Field, Kind, Schema
 from caudal.connect.errors import DataError
 from caudal.connect.records import Record
-from caudal.connect.transforms.part import Converted, OnKey, OnPart, OnValue, PerSchema, java_names, struct_like
+from caudal.connect.transforms.part import (
+    Converted,
+    Defaults,
+    OnKey,
+    OnPart,
+    OnValue,
+    PerSchema,
+    java_names,
+    picker,
+    struct_like,
+)
 
 
-class _Level:
-    """A struct: its own fields with their new names and defaults, and the structs in it."""
+class _Level(NamedTuple):
+    """A struct: its own fields under their new names, their defaults, and the structs in it."""
 
-    __slots__ = ("fields", "structs")
-
-    def __init__(self) -> None:
-        self.fields: list[tuple[str, str, Any]] = []
-        self.structs: list[tuple[str, _Level]] = []
+    pick: Callable[[dict[str, Any]], dict[str, Any]]
+    defaults: Defaults
+    structs: list[tuple[str, _Level]]
 
 
 class Flatten(OnPart, Transform[Any]):
@@ -47,13 +55,12 @@ class Flatten(OnPart, Transform[Any]):
     def convert(self, schema: Schema | None, value: Any, record: Record) -> Converted:
         if value is None:
             return schema, None
-        made: dict[str, Any] = {}
         if schema is None:
+            made: dict[str, Any] = {}
             self._dissolve(self.require_map(value), "", made)
             return None, made
         new_schema, level = self._plans(schema)
-        _collect(level, self.require_struct(schema, value), made)
-        return new_schema, made
+        return new_schema, _collected(level, value if value.__class__ is dict else self.require_struct(schema, value))
 
     def _dissolve(self, value: dict[Any, Any], before: str, made: dict[str, Any]) -> None:
         for name, each in value.items():
@@ -69,7 +76,9 @@ class Flatten(OnPart, Transform[Any]):
         return struct_like(schema, tuple(fields)), level
 
     def _level(self, schema: Schema, before: str, optional: bool, default: Any, fields: list[Field]) -> _Level:
-        level = _Level()
+        names: list[tuple[str, str]] = []
+        defaults: list[tuple[str, Any]] = []
+        structs: list[tuple[str, _Level]] = []
         for one in schema.fields:
             name = before + one.name
             is_optional = optional or one.schema.optional
@@ -78,7 +87,7 @@ class Flatten(OnPart, Transform[Any]):
                 own = default.get(one.name)
             if one.schema.kind is Kind.STRUCT:
                 within = self._level(one.schema, name + self._delimiter, is_optional, own, fields)
-                level.structs.append((one.name, within))
+                structs.append((one.name, within))
             elif one.schema.kind is Kind.MAP:
                 raise DataError(
                     f"{type(self).__name__}: the field {name} is a map, whose entries are not known before."
@@ -88,17 +97,26 @@ class Flatten(OnPart, Transform[Any]):
                 fields.append(
                     Field(name, replace(one.schema, optional=is_optional, default=own, has_default=has_default))
                 )
-                level.fields.append((one.name, name, one.schema.default))
-        return level
+                names.append((one.name, name))
+                if one.schema.default is not None:
+                    defaults.append((name, one.schema.default))
+        return _Level(picker(names), tuple(defaults), structs)
 
 
-def _collect(level: _Level, value: Any, made: dict[str, Any]) -> None:
-    get = {}.get if value is None else value.get
-    for name, new, default in level.fields:
-        found = get(name)
-        made[new] = found if found is not None or value is None else default
+def _collected(level: _Level, value: dict[str, Any] | None) -> dict[str, Any]:
+    """All fields of a struct and of those in it. One that is null has fields that are null, whatever their defaults."""
+    if value is None:
+        made = level.pick({})
+        for _, within in level.structs:
+            made |= _collected(within, None)
+        return made
+    made = level.pick(value)
+    for name, default in level.defaults:
+        if made[name] is None:
+            made[name] = default
     for name, within in level.structs:
-        _collect(within, get(name), made)
+        made |= _collected(within, value.get(name))
+    return made
 
 
 class FlattenKey(OnKey, Flatten):

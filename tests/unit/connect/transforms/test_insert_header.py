@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.unit.connect.transforms.cases import BadConfig, Case, check, check_bad_config
 
 from caudal.connect.data import (
     BOOLEAN,
@@ -27,7 +28,6 @@ from caudal.connect.data import (
 )
 from caudal.connect.records import Header
 from caudal.connect.transforms.insert_header import InsertHeader
-from tests.unit.connect.transforms.cases import BadConfig, Case, check, check_bad_config
 
 OLD = Header("h", "old", STRING)
 
@@ -75,12 +75,24 @@ CASES = [
     literal('{"a": [1]}', {"a": [1]}, map_of(STRING, array(INT8))),
     literal('{"a" 1}', '{"a" 1}', STRING),
     literal("{a: 1}", "{a: 1}", STRING),
-    Case("behind the headers that are there", {"header": "h", "value.literal": "5"}, "v", STRING, record={"headers": (OLD,)},
-         changes={"headers": (OLD, Header("h", 5, INT8))}),
+    Case(
+        "behind the headers that are there",
+        {"header": "h", "value.literal": "5"},
+        "v",
+        STRING,
+        record={"headers": (OLD,)},
+        changes={"headers": (OLD, Header("h", 5, INT8))},
+    ),
     Case("a tombstone", {"header": "h", "value.literal": "x"}, changes={"headers": (Header("h", "x", STRING),)}),
-    Case("a source's record", {"header": "h", "value.literal": "x"}, "v", STRING, is_source=True,
-         changes={"headers": (Header("h", "x", STRING),)}),
-]  # fmt: skip
+    Case(
+        "a source's record",
+        {"header": "h", "value.literal": "x"},
+        "v",
+        STRING,
+        is_source=True,
+        changes={"headers": (Header("h", "x", STRING),)},
+    ),
+]
 BAD_CONFIGS = [
     BadConfig("no header", {"value.literal": "x"}, "header"),
     BadConfig("no value", {"header": "h"}, "value.literal"),
