@@ -6,7 +6,7 @@ is in an optional struct becomes optional, and the default of a struct becomes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -23,15 +23,19 @@ from caudal.connect.transforms.part import (
     OnValue,
     PerSchema,
     java_names,
+    path_picker,
     picker,
     struct_like,
 )
+
+_Pick = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class _Level(NamedTuple):
     """A struct: its own fields under their new names, their defaults, and the structs in it."""
 
-    pick: Callable[[dict[str, Any]], dict[str, Any]]
+    names: list[tuple[str, str]]
+    pick: _Pick
     defaults: Defaults
     structs: list[tuple[str, _Level]]
 
@@ -59,8 +63,14 @@ class Flatten(OnPart, Transform[Any]):
             made: dict[str, Any] = {}
             self._dissolve(self.require_map(value), "", made)
             return None, made
-        new_schema, level = self._plans(schema)
-        return new_schema, _collected(level, value if value.__class__ is dict else self.require_struct(schema, value))
+        new_schema, level, pick = self._plans(schema)
+        fields = value if value.__class__ is dict else self.require_struct(schema, value)
+        if pick is not None:
+            try:
+                return new_schema, pick(fields)
+            except (KeyError, TypeError):  # a field is missing, or a struct is null
+                pass
+        return new_schema, _collected(level, fields)
 
     def _dissolve(self, value: dict[Any, Any], before: str, made: dict[str, Any]) -> None:
         for name, each in value.items():
@@ -69,11 +79,12 @@ class Flatten(OnPart, Transform[Any]):
             else:
                 made[f"{before}{name}"] = each
 
-    def _compile(self, schema: Schema) -> tuple[Schema, _Level]:
+    def _compile(self, schema: Schema) -> tuple[Schema, _Level, _Pick | None]:
         self.require_struct(schema, {})
         fields: list[Field] = []
         level = self._level(schema, "", schema.optional, schema.default, fields)
-        return struct_like(schema, tuple(fields)), level
+        pick = None if _has_defaults(level) else path_picker(list(_paths(level, ())))
+        return struct_like(schema, tuple(fields)), level, pick
 
     def _level(self, schema: Schema, before: str, optional: bool, default: Any, fields: list[Field]) -> _Level:
         names: list[tuple[str, str]] = []
@@ -100,16 +111,29 @@ class Flatten(OnPart, Transform[Any]):
                 names.append((one.name, name))
                 if one.schema.default is not None:
                     defaults.append((name, one.schema.default))
-        return _Level(picker(names), tuple(defaults), structs)
+        return _Level(names, picker(names), tuple(defaults), structs)
 
 
-def _collected(level: _Level, value: dict[str, Any] | None) -> dict[str, Any]:
+def _has_defaults(level: _Level) -> bool:
+    return bool(level.defaults) or any(_has_defaults(within) for _, within in level.structs)
+
+
+def _paths(level: _Level, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    for old, new in level.names:
+        yield (*way, old), new
+    for name, within in level.structs:
+        yield from _paths(within, (*way, name))
+
+
+def _collected(level: _Level, value: Any) -> dict[str, Any]:
     """All fields of a struct and of those in it. One that is null has fields that are null, whatever their defaults."""
     if value is None:
         made = level.pick({})
         for _, within in level.structs:
             made |= _collected(within, None)
         return made
+    if not isinstance(value, dict):
+        raise DataError(f"Flatten: a struct was expected as the schema says, and {value!r} found.")
     made = level.pick(value)
     for name, default in level.defaults:
         if made[name] is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any, ClassVar, Generic, TypeVar
 
 from caudal.connect.data import Field, Kind, Schema
@@ -227,20 +226,20 @@ def picker(names: Sequence[tuple[str, str]]) -> Callable[[dict[str, Any]], dict[
     >>> picker([("a", "x"), ("b", "b")])({"a": 1})
     {'x': 1, 'b': None}
     """
-    news = [new for _, new in names]
+    at_once = path_picker([((old,), new) for old, new in names])
 
-    def each(value: dict[str, Any]) -> dict[str, Any]:
-        get = value.get
-        return {new: get(old) for old, new in names}
-
-    if len(names) < 2:
-        return each
-    all_of = itemgetter(*[old for old, _ in names])
-
-    def at_once(value: dict[str, Any]) -> dict[str, Any]:
+    def pick(value: dict[str, Any]) -> dict[str, Any]:
         try:
-            return dict(zip(news, all_of(value), strict=True))
+            return at_once(value)
         except KeyError:
-            return each(value)
+            get = value.get
+            return {new: get(old) for old, new in names}
 
-    return at_once
+    return pick
+
+
+def path_picker(paths: Sequence[tuple[tuple[str, ...], str]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A dict of what is at the ends of some paths, as one generated expression; names are in it as literals. Raises
+    KeyError or TypeError where a path leads nowhere."""
+    entries = [f"{new!r}: v{''.join(f'[{step!r}]' for step in path)}" for path, new in paths]
+    return eval(f"lambda v: {{{', '.join(entries)}}}", {})  # type: ignore[no-any-return]
