@@ -145,10 +145,10 @@ BAD_CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "part"), [(MaskFieldKey, "key"), (MaskFieldValue, "value")])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_mask_field(case: Case, cls: type[MaskFieldKey] | type[MaskFieldValue], part: str) -> None:
-    check(cls, case, part)
+def test_mask_field(case: Case) -> None:
+    check(MaskFieldKey, case, "key")
+    check(MaskFieldValue, case, "value")
 
 
 @pytest.mark.parametrize("case", BAD_CONFIGS, ids=lambda case: case.name)

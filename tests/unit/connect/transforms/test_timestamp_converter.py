@@ -301,14 +301,10 @@ BAD_CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("cls", "part"), [(TimestampConverterKey, "key"), (TimestampConverterValue, "value")], ids=["key", "value"]
-)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_timestamp_converter(
-    case: Case, cls: type[TimestampConverterKey] | type[TimestampConverterValue], part: str
-) -> None:
-    check(cls, case, part)
+def test_timestamp_converter(case: Case) -> None:
+    check(TimestampConverterKey, case, "key")
+    check(TimestampConverterValue, case, "value")
 
 
 @pytest.mark.parametrize("case", BAD_CONFIGS, ids=lambda case: case.name)
