@@ -168,6 +168,7 @@ CASES = [
     misfit("yyyy-MM-dd", "", "a number is expected at position 0"),
     misfit("yyyyMMdd", "2024ab29", "2 digits are expected at position 4"),
     misfit("dd MMM yyyy", "29 Fev 2024", "one of January, February … is expected"),
+    misfit("EEE d", " Thu 5", "one of Monday, Tuesday … is expected at position 0"),
     misfit("HH:mm XXX", "13:14 +01", "a time zone is expected at position 6"),
     misfit("HH:mm z", "13:14 nowhere", "a time zone is expected at position 6"),
     misfit("YYYY-ww", "2024-09", "the pattern has Y, which can be written and not read", java="Kafka reads weeks"),
