@@ -53,7 +53,7 @@ def made(cls: type[RegistryConverter], is_key: bool = False, **more: str) -> Reg
 
 
 def avro(schema: Schema, **more: str) -> Any:
-    return json.loads(made(AvroConverter, **more).format_of(schema).text)
+    return json.loads(made(AvroConverter, False, **more).format_of(schema).text)
 
 
 @pytest.mark.parametrize(
