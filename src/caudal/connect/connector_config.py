@@ -24,7 +24,6 @@ from caudal.connect.transform_chain import TransformChain, chain_def, chain_erro
 
 ALLOWED_FOLDERS = "caudal.allowed.folders"  # the worker's word, whatever the configuration says
 _INTERNAL = (ALLOWED_FOLDERS,)
-_ADDRESS = re.compile(r"(://[^\s/:@]*:)[^\s@]+@")
 _CONVERTERS = {
     "key": PluginKind.CONVERTER,
     "value": PluginKind.CONVERTER,
@@ -356,6 +355,9 @@ def _without_secrets(name: str, message: str, given: Mapping[str, str], filled: 
     if text is not None and value and value != text:
         message = message.replace(value, text)
     return filled.hide(without_password(message))
+
+
+_ADDRESS = re.compile(r"(://[^\s/:@]*:)[^\s@]+@")
 
 
 def without_password(text: str) -> str:
