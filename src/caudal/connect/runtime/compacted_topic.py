@@ -63,8 +63,8 @@ def ensure_topic(client: Mapping[str, Any], topic: str, partitions: int, most: i
     count = len(known.topics[topic].partitions)
     if most is not None and count > most:
         raise ConnectError(
-            f"Topic '{topic}' must have {most} partition{'s' if most > 1 else ''}, because its order counts, but it has "
-            f"{count}: name another topic."
+            f"Topic '{topic}' must have {most} partition{'s' if most > 1 else ''}, because its order counts, "
+            f"but it has {count}: name another topic."
         )
     return count
 
@@ -99,7 +99,9 @@ class TopicReader:
         self._consumer.assign([TopicPartition(self._topic, number, 0) for number in self._positions])
         self._thread.start()
         if not self.read_to_end(seconds):
-            raise ConnectError(f"The topic {self._topic} could not be read to its end in {seconds:.0f} s: {self.trouble}")
+            raise ConnectError(
+                f"The topic {self._topic} could not be read to its end in {seconds:.0f} s: {self.trouble}"
+            )
 
     def stop(self) -> None:
         self._stopping.set()
