@@ -1,4 +1,4 @@
-"""Bodies and codes of answers, and the bodies of requests: JSON both ways, errors as Kafka Connect's clients know them."""
+"""Answers and the bodies of requests: JSON both ways, errors as Kafka Connect's clients know them."""
 
 from __future__ import annotations
 

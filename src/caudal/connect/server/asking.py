@@ -1,4 +1,4 @@
-"""How endpoints ask the worker: it blocks, so in threads, and for so long only; another worker is asked where it says so.
+"""How endpoints ask the worker: in threads, for so long only, and another worker where it says so.
 
 A request is sent on at most twice, as in Kafka Connect: the first worker says `forward=true`, the second
 `forward=false`, and a third that is not the right one either answers 409, because the group is being rebalanced.
