@@ -93,7 +93,7 @@ class Connectors:
         name = _name(request)
         patch = config_of(parsed(body), nulls=True)
         if "name" in patch:
-            _named(patch, name)
+            _named(patch, name)  # it cannot be changed
         return await self._ask(request, body, lambda: self._herder.patch_config(name, patch))
 
     async def delete(self, request: Request, body: bytes) -> Response:
@@ -204,10 +204,9 @@ def _task(request: Request) -> TaskId:
 
 def _named(config: dict[str, Any], name: str) -> dict[str, Any]:
     """With its name in it. One that says another name is a mistake."""
-    included = config.get("name")
-    if included is not None and included != name:
+    if config.get("name", name) != name:
         raise RestError(
-            400, f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})"
+            400, f"Connector name configuration ({config['name']}) doesn't match connector name in the URL ({name})"
         )
     return {**config, "name": name}
 

@@ -46,7 +46,7 @@ def routes(worker: Worker, connectors: Connectors, plugins: Plugins, loggers: Lo
         Route("GET", f"{one}/status", connectors.status, "State of the connector and its tasks", errors=(404,)),
         Route("GET", f"{one}/tasks", connectors.tasks, "Configurations of its tasks", errors=(404,)),
         Route("GET", f"{one}/tasks/{{task}}/status", connectors.task_status, "State of a task", errors=(404,)),
-        Route("POST", f"{one}/tasks/{{task}}/restart", connectors.restart_task, "Restart it", status=204, errors=(404, 409)),
+        Route("POST", f"{one}/tasks/{{task}}/restart", connectors.restart_task, "Restart it", (), None, 204, (404,)),
         Route(
             "POST", f"{one}/restart", connectors.restart,
             "Restart it (204), with its tasks or what failed of them (202 and the plan)",
