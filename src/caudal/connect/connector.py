@@ -150,6 +150,7 @@ class Connector:
     context: ConnectorContext
     version: ClassVar[str] = "1.0"
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that `connector.class` may have, Java's above all
+    converter: ClassVar[str | None] = None  # of keys, values and headers where the configuration names none
 
     @classmethod
     def config(cls) -> ConfigDef:
