@@ -21,6 +21,8 @@ class Converter:
     """Between a value with its schema and the bytes of a key, a value or a header. Used by one thread at a time."""
 
     aliases: ClassVar[tuple[str, ...]] = ()
+    for_records: ClassVar[bool] = True  # may be a key.converter or value.converter
+    for_headers: ClassVar[bool] = False  # may be a header.converter
 
     @classmethod
     def config(cls) -> ConfigDef:
