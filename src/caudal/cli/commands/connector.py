@@ -80,8 +80,8 @@ def create(
                 made = client.ask("POST", "/connectors", {**body, "initial_state": initial} if initial else body)
         except Refused as error:
             raise _explained(error, given.name) from None
-        if wait:
-            _wait(client, given.name, wait)
+        if wait and has_failed(_wait(client, given.name, wait)):
+            raise CliError(f"{given.name} has failed; `caudal connector status {given.name}` says why")
     if as_json:
         print_json(made)
     else:

@@ -99,7 +99,9 @@ class TopicReader:
         self._consumer.assign([TopicPartition(self._topic, number, 0) for number in self._positions])
         self._thread.start()
         if not self.read_to_end(seconds):
-            raise ConnectError(f"The topic {self._topic} could not be read to its end in {seconds:.0f} s: {self.trouble}")
+            raise ConnectError(
+                f"The topic {self._topic} could not be read to its end in {seconds:.0f} s: {self.trouble}"
+            )
 
     def stop(self) -> None:
         self._stopping.set()

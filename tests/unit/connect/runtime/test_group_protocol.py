@@ -42,7 +42,9 @@ def test_an_assignment_has_the_published_layout() -> None:
 
 
 def test_metadata_has_the_published_layout() -> None:
-    by_hand = bytes.fromhex("0002 0001 75 0000000000000007".replace(" ", "")) + len(BY_HAND).to_bytes(4, "big") + BY_HAND
+    by_hand = (
+        bytes.fromhex("0002 0001 75 0000000000000007".replace(" ", "")) + len(BY_HAND).to_bytes(4, "big") + BY_HAND
+    )
     assert encode_metadata(WorkerMetadata("u", 7, ASSIGNMENT), 2) == by_hand
     assert decode_metadata(by_hand) == WorkerMetadata("u", 7, ASSIGNMENT)
 

@@ -156,7 +156,8 @@ async def test_offsets_are_altered_and_reset(rest: httpx.AsyncClient, herder: Fa
     assert (answer.status_code, answer.json()) == (200, {"message": "altered"})
     assert herder.calls == [("alter_offsets", "lines", {"offsets": offsets})]
     assert (await rest.delete("/connectors/lines/offsets")).json() == {"message": "reset"}
-    one = {"partition": {}, "offset": {}}
+    one: dict[str, Any] = {"partition": {}, "offset": {}}
+    wrong: Any
     for wrong in (
         [],
         {},

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
+from tests.unit.connect.server.fake_herder import FakeHerder
 
 from caudal.cli.http_process import bind
 from caudal.connect.runtime.model import Forward
 from caudal.connect.server.server import ConnectServer
-from tests.unit.connect.server.fake_herder import FakeHerder
 
 CONFIG = {"connector.class": "FileStreamSource", "file": "f"}
 
@@ -73,7 +73,7 @@ async def test_a_worker_is_asked_for_another_at_most_twice(http: httpx.AsyncClie
         assert leader.calls[-1] == ("put_task_configs", "c", [CONFIG], "s")
         refused = await http.post(f"{at_first}/connectors/nobody/restart?includeTasks=true")
         assert (refused.status_code, refused.json()["message"]) == (404, "Connector nobody not found")
-    assert first.calls[-1] == leader.calls[-1] == ("stop",)
+    assert [each.calls[-1] for each in (first, leader)] == [("stop",), ("stop",)]
 
 
 async def test_a_circle_ends_with_409(http: httpx.AsyncClient) -> None:
