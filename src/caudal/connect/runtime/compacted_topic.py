@@ -63,8 +63,8 @@ def ensure_topic(client: Mapping[str, Any], topic: str, partitions: int, most: i
     count = len(known.topics[topic].partitions)
     if most is not None and count > most:
         raise ConnectError(
-            f"Topic '{topic}' must have {most} partition{'s' if most > 1 else ''}, because its order counts, but it has "
-            f"{count}: name another topic."
+            f"Topic '{topic}' must have {most} partition{'s' if most > 1 else ''}, because its order counts, "
+            f"but it has {count}: name another topic."
         )
     return count
 

@@ -1,7 +1,7 @@
 """The states of connectors and tasks as all workers see them: the status topic, or the memory of a single worker.
 
-Keys and values are Kafka Connect's: `status-connector-NAME`, `status-task-NAME-N`, and `status-topic-TOPIC:connector-NAME`
-for topics that a connector has used. A tombstone removes.
+Keys and values are Kafka Connect's: `status-connector-NAME`, `status-task-NAME-N`, and for topics that a connector has
+used `status-topic-TOPIC:connector-NAME`. A tombstone removes.
 """
 
 from __future__ import annotations
