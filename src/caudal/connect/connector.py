@@ -24,6 +24,8 @@ Isolation = Literal["thread", "process"]
 
 
 class ConnectorContext(Protocol):
+    config: Mapping[str, str]  # as given, with what no key of the connector names (`source.cluster.ssl.ca.location`)
+
     def request_task_reconfiguration(self) -> None:
         """The thing outside has changed (a table came): `task_configs` is asked for anew, tasks are restarted."""
 
@@ -116,7 +118,7 @@ class SinkTask(Task):
 
 
 class Connector:
-    """`name` and `config` are set by the framework before `start`."""
+    """`name` and `context` are set by the framework before `start`."""
 
     name: str
     context: ConnectorContext
