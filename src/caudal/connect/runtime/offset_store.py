@@ -1,8 +1,8 @@
 """Where source offsets are kept: the compacted offset topic, in Kafka Connect's format.
 
 A record's key is the JSON array ["connector", {partition}], its value the JSON object of the offset; no value means
-that the partition begins anew. Keys are placed by Java's partitioner and an existing key's bytes are used again, so that
-Java's Connect and this one can take over each other's topic. A connector may have a topic of its own
+that the partition begins anew. Keys are placed by Java's partitioner and an existing key's bytes are used again, so
+that Java's Connect and this one can take over each other's topic. A connector may have a topic of its own
 (`offsets.storage.topic`); what that does not know is looked up in the worker's.
 
     store = open_offset_store(settings, connector_config)
@@ -138,7 +138,7 @@ class KafkaOffsetStore:
                     "enable.partition.eof": True,
                     "auto.offset.reset": "earliest",
                     "fetch.wait.max.ms": 50,
-                    "log_level": 3,
+                    "log_level": 2,
                 }
             )
         )
@@ -150,7 +150,9 @@ class KafkaOffsetStore:
                 if messages:
                     last = time.monotonic()
                 elif time.monotonic() - last > CALL_SECONDS:
-                    raise ConnectError(f"The offset topic '{self.topic}' cannot be read to its end: the broker is silent.")
+                    raise ConnectError(
+                        f"The offset topic '{self.topic}' cannot be read to its end: the broker is silent."
+                    )
                 for message in messages:
                     self._take(message, behind)
         finally:
@@ -242,7 +244,7 @@ class KafkaOffsetStore:
                         "partitioner": "murmur2_random",
                         "linger.ms": 0,
                         "message.timeout.ms": 0,
-                        "log_level": 3,
+                        "log_level": 2,
                     }
                 )
             )
@@ -250,7 +252,7 @@ class KafkaOffsetStore:
 
     def _connected(self) -> Any:
         if self._admin is None:
-            self._admin = AdminClient(self._settings.librdkafka(**{"log_level": 3}))
+            self._admin = AdminClient(self._settings.librdkafka(log_level=2))
         return self._admin
 
     def close(self) -> None:

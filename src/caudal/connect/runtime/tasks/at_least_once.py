@@ -73,7 +73,7 @@ class AtLeastOnce(SourceRun):
     def commit_offsets(self) -> None:
         """From the committer's thread, and from the run's own at its end."""
         with self._committing:
-            if self.abandoned:
+            if self.abandoned or self.producer is None:
                 return
             self.serve(0)
             self._uncommitted.update(self._acks.committable())
@@ -118,9 +118,8 @@ class AtLeastOnce(SourceRun):
 
     def release(self) -> None:
         committer.remove(self)
-        if hasattr(self, "producer"):
-            self.producer.purge()  # what is not acknowledged by now is read again
-        super().release()
+        with self._committing:
+            super().release()
 
 
 class OffsetCommitter:

@@ -68,8 +68,11 @@ class AsyncStopping:
 
     def wake(self) -> None:
         """From any thread, after the event was set."""
-        loop = shared_loop()
-        loop.call_soon_threadsafe(lambda: [waiter.set() for waiter in list(self._waiters)])
+        shared_loop().call_soon_threadsafe(self._wake_all)
+
+    def _wake_all(self) -> None:
+        for waiter in list(self._waiters):
+            waiter.set()
 
 
 class Caller:

@@ -35,7 +35,8 @@ _RENAMED = {
 _MEANINGLESS = {
     "key.serializer", "value.serializer", "key.deserializer", "value.deserializer", "max.block.ms", "metric.reporters",
     "metrics.num.samples", "metrics.sample.window.ms", "metrics.recording.level", "interceptor.classes",
-    "auto.include.jmx.reporter", "partitioner.class", "partitioner.ignore.keys", "partitioner.adaptive.partitioning.enable",
+    "auto.include.jmx.reporter", "partitioner.class", "partitioner.ignore.keys",
+    "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms",
     "enable.metrics.push", "client.dns.lookup", "exclude.internal.topics", "default.api.timeout.ms",
     "max.poll.records",  # read by the sink's run itself
 }  # fmt: skip
@@ -72,7 +73,7 @@ def overrides(role: Role, connector_config: Mapping[str, str]) -> dict[str, Any]
 
 
 def make_producer(settings: WorkerSettings, connector_config: Mapping[str, str], **more: Any) -> Any:
-    """Idempotent, acks=all. Never gives a record up by time: the broker may be away for hours, as Kafka Connect has it."""
+    """Idempotent, acks=all. Never gives a record up by time, as Kafka Connect: the broker may be away for hours."""
     properties = {
         "enable.idempotence": True,
         "acks": "all",
@@ -110,6 +111,8 @@ def _make(
     if {"request.required.acks", "acks"} & theirs.keys() and str(theirs.get("acks", "all")) not in ("all", "-1"):
         ours.pop("enable.idempotence", None)  # fewer acknowledgements were asked for: their choice
     try:
-        return client({**settings.librdkafka(**{"log_level": 3}), **ours, **theirs})
+        return client({**settings.librdkafka(log_level=2), **ours, **theirs})
     except KafkaException as error:
-        raise ConfigError(f"The {role} of this connector cannot be made: {error.args[0].str()}; see {role}.override.….")
+        raise ConfigError(
+            f"The {role} of this connector cannot be made: {error.args[0].str()}; see {role}.override.…."
+        ) from None

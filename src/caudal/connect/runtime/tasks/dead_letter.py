@@ -1,7 +1,7 @@
 """The dead-letter topic of a sink: the bytes of each failed record as they were, and why it failed in its headers.
 
-A report is only asked for here; `flush` makes all of them durable, and is called before any offset is committed, so that
-a record is always in one of the two places.
+A report is only asked for here; `flush` makes all of them durable, and is called before any offset is committed: a
+record is always in one of the two places.
 """
 
 from __future__ import annotations
@@ -115,3 +115,4 @@ class DeadLetterTopic:
 
     def close(self) -> None:
         self._producer.purge()
+        self._producer = None

@@ -71,8 +71,8 @@ class Decoder:
         topic, partition, end = "", -1, -1
         types = _TIMESTAMP_TYPES
         for message in messages:
-            if (error := message.error()) is not None:
-                self._client_error(error)
+            if (report := message.error()) is not None:
+                self._client_error(report)
                 continue
             offset = message.offset()
             if message.partition() != partition or message.topic() != topic:
@@ -144,7 +144,7 @@ class Decoder:
         try:
             changed = transform(record)
         except Exception as error:
-            failure = Failure(Stage.TRANSFORMATION, _class_name(transform), error, message)
+            failure = Failure(Stage.TRANSFORMATION, self._parts.failed_transform(), error, message)
             changed = self._errors.recover(failure, partial(transform, record))
         if changed is None or changed is SKIPPED:
             return None
@@ -170,5 +170,5 @@ class Decoder:
 
 
 def _class_name(executing: Any) -> str:
-    kind = executing if hasattr(executing, "__qualname__") else type(executing)
+    kind = type(executing)
     return f"{kind.__module__}.{kind.__qualname__}"

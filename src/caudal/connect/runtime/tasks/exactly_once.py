@@ -1,8 +1,8 @@
-"""A source run whose records and offsets are one transaction (KIP-618): each is there once, for readers of committed ones.
+"""A source run whose records and offsets are one transaction (KIP-618): each is there once for who reads committed ones.
 
 The transactional id is GROUP-CONNECTOR-TASK, so a new run of the task fences the one before it, wherever that still
-lives, and ends what it left open; only then are the offsets read. `transaction.boundary` says what a transaction is: what
-one `poll` returned, or all of an interval. `connector` is refused: the connector API has no words for it.
+lives, and ends what it left open; only then are the offsets read. `transaction.boundary` says what a transaction is:
+what one `poll` returned, or all of an interval. `connector` is refused: the connector API has no words for it.
 
 After a failure whose outcome is not known the run ends: the next one finds out, by its offsets, whether it was written.
 """
@@ -179,7 +179,7 @@ class ExactlyOnce(SourceRun):
                 reason = error.args[0]
                 if reason.retriable() and not reason.txn_requires_abort() and not reason.fatal():
                     continue
-                raise self.failure or self._meaning(reason) from error
+                raise self._meaning(reason) from error
             except SystemError as error:
                 cause = error.__cause__ or error.__context__ or error
                 raise ConnectError(f"The transactional producer has failed: {cause}.") from cause
@@ -190,7 +190,9 @@ class ExactlyOnce(SourceRun):
         except KafkaException as error:
             raise self._meaning(error.args[0]) from error
 
-    def _meaning(self, error: KafkaError) -> ConnectError:
+    def _meaning(self, error: KafkaError) -> Exception:
+        if self.failure is not None:  # of one record: it says more
+            return self.failure
         if error.code() in FENCED:
             return ConnectError(
                 f"Another run of task {self.id} has taken over: this one is fenced, and none of its open transaction "
@@ -203,8 +205,3 @@ class ExactlyOnce(SourceRun):
             self.producer.abort_transaction(ABORT_SECONDS)
         except (KafkaException, SystemError):
             pass  # fenced, or the broker is away: the next run of the task ends it
-
-    def release(self) -> None:
-        if hasattr(self, "producer"):
-            self.producer.purge()
-        super().release()

@@ -10,9 +10,10 @@ from caudal.connect.errors import ConfigError
 from caudal.connect.runtime.model import Listener, RunningTask, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.assembly import Parts, assemble, task_class
+from caudal.connect.runtime.tasks.at_least_once import AtLeastOnce
+from caudal.connect.runtime.tasks.exactly_once import ExactlyOnce
 from caudal.connect.runtime.tasks.run import Run
-
-Assemble = Callable[[TaskSpec, WorkerSettings], Parts]
+from caudal.connect.runtime.tasks.sink_run import SinkRun
 
 
 def make_run(
@@ -22,23 +23,29 @@ def make_run(
     target: TargetState,
     check: Callable[[], None] | None = None,
 ) -> Run:
-    from caudal.connect.runtime.tasks.at_least_once import AtLeastOnce
-    from caudal.connect.runtime.tasks.exactly_once import ExactlyOnce
-    from caudal.connect.runtime.tasks.sink_run import SinkRun
+    try:
+        kind = _kind(spec, settings)
+    except Exception as error:  # told like any other failure: `start_task` never raises
+        wrong = error
 
-    kind: type[Run]
-    if issubclass(task_class(spec), SinkTask):
-        kind = SinkRun
-    elif str(spec.connector_config.get("exactly.once.support", "")).lower() == "required":
+        def raise_it() -> Parts:
+            raise wrong
+
+        return Run(spec, settings, listener, TargetState.STARTED, raise_it)
+    return kind(spec, settings, listener, target, lambda: assemble(spec, settings), check)
+
+
+def _kind(spec: TaskSpec, settings: WorkerSettings) -> type[Run]:
+    if issubclass(task_class(spec, settings), SinkTask):
+        return SinkRun
+    if str(spec.connector_config.get("exactly.once.support", "")).lower() == "required":
         if not settings.exactly_once_source:
             raise ConfigError(
                 "exactly.once.support=required, but this worker has exactly.once.source.support disabled.",
                 "exactly.once.support",
             )
-        kind = ExactlyOnce
-    else:
-        kind = AtLeastOnce
-    return kind(spec, settings, listener, target, lambda: assemble(spec, settings), check)
+        return ExactlyOnce
+    return AtLeastOnce
 
 
 class TaskThread:

@@ -149,7 +149,7 @@ class Run:
             return not self.stopping.is_set()
         self.tell(State.PAUSED)
         self.metric.now_is("paused")
-        while self._paused and not self.stopping.is_set():
+        while self.is_paused and not self.stopping.is_set():
             self.while_paused()
         if self.stopping.is_set():
             return False

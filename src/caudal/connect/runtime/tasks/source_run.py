@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from caudal.connect.connector import SourceTask
+from caudal.connect.connector import OffsetReader, SourceTask
 from caudal.connect.errors import ConnectError, RetriableError
 from caudal.connect.records import SourceRecord
 from caudal.connect.runtime.offset_store import BorrowedStore, identity
@@ -30,7 +30,7 @@ Delivered = Callable[[Any, Any], None]
 
 
 class SourceRun(Run):
-    producer: Any
+    producer: Any = None
     failure: Exception | None = None  # of a delivery; found by the loop
     _store: BorrowedStore | None = None
     _creation: TopicCreation | None = None
@@ -120,6 +120,10 @@ class SourceRun(Run):
 
     def release(self) -> None:
         self.parts.task.__dict__.pop("context", None)
+        self._creation = None
+        if self.producer is not None:
+            self.producer.purge()  # what is not acknowledged by now is read again
+            self.producer = None  # its threads and connections end with it
         if self._store is not None:
             self._store.give_back()
 
@@ -133,16 +137,16 @@ class SourceRun(Run):
         if not isinstance(records[0], SourceRecord):
             raise ConnectError(f"poll() must return SourceRecords, but there is a {type(records[0]).__name__}.")
         for record in records:
-            out: SourceRecord | None = record
+            out = record
             if transform is not None:
                 try:
                     out = transform(record)
                 except Exception as error:
-                    out = self._recover(Stage.TRANSFORMATION, transform, error, record, partial(transform, record))
+                    failed = Failure(Stage.TRANSFORMATION, parts.failed_transform(), error, record=record)
+                    out = self.errors.recover(failed, partial(transform, record))
                 if out is None or out is SKIPPED:
                     self.passed_over(record)
                     continue
-                assert out is not None
             topic = out.topic
             try:
                 key = encode_key(topic, out.key_schema, out.key)
@@ -193,7 +197,7 @@ class SourceRun(Run):
             return self._recover(Stage.HEADER_CONVERTER, self.parts.header, error, record, encoded)
 
     def _first_record_of(self, topic: str) -> None:
-        if not isinstance(topic, str) or not topic:
+        if not topic:
             raise ConnectError(f"A record of this source has no topic to go to ({topic!r}).")
         if self._creation is None:
             self._creation = TopicCreation(
@@ -232,7 +236,7 @@ class SourceRun(Run):
 
 
 def _name_of(executing: Any) -> str:
-    kind = executing if isinstance(executing, type) or hasattr(executing, "__qualname__") else type(executing)
+    kind = type(executing)
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -242,7 +246,7 @@ class _Context:
     def __init__(self, run: SourceRun) -> None:
         self.config: Mapping[str, str] = run.spec.task_config
         self.stopping: Any = run.call.stopping
-        self.offsets = _Offsets(run)
+        self.offsets: OffsetReader = _Offsets(run)
         self._run = run
 
     def report_error(self, record: SourceRecord | None, error: Exception) -> None:

@@ -1,7 +1,7 @@
 """The consumer of a sink task and the topics it reads: `topics`, or those that match `topics.regex`.
 
-The pattern is a regular expression as Java and Python understand it, which librdkafka's is not: the topics that match are
-looked up here, and again every few seconds, so that new ones are read soon.
+The pattern is a regular expression as Java and Python understand it, which librdkafka's is not: the topics that match
+are looked up here, and again every few seconds, so that new ones are read soon.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Topics that a source writes to are made before the first record, as `topic.creation.…` says.
 
-The first group of `topic.creation.groups` whose `include` matches the topic, and whose `exclude` does not, says how many
-partitions and replicas it has and any further property of the topic; `default` is for the rest. Without such
+The first group of `topic.creation.groups` whose `include` matches the topic, and whose `exclude` does not, says how
+many partitions and replicas it has and any further property of the topic; `default` is for the rest. Without such
 properties a topic is made with the broker's defaults.
 """
 
@@ -55,7 +55,9 @@ def _group(name: str, config: Mapping[str, str]) -> TopicGroup:
         _patterns(prefix + "include", ".*" if default else given["include"]),
         () if default else _patterns(prefix + "exclude", given.get("exclude", "")),
         _number(prefix + "partitions", given.get("partitions") or _inherited("partitions", config)),
-        _number(prefix + "replication.factor", given.get("replication.factor") or _inherited("replication.factor", config)),
+        _number(
+            prefix + "replication.factor", given.get("replication.factor") or _inherited("replication.factor", config)
+        ),
         {key: value for key, value in given.items() if key not in _OWN},
     )
 
