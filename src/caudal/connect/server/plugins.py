@@ -8,8 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from caudal.connect import plugins
-from caudal.connect.configuration import REQUIRED, ConfigDef, Key, as_text
+from caudal.connect.configuration import ConfigDef
 from caudal.connect.connector import SinkConnector
+from caudal.connect.connector_config import key_body
 from caudal.connect.errors import ConfigError
 from caudal.connect.plugins import Plugin, PluginKind
 from caudal.connect.runtime.model import RestError
@@ -81,20 +82,4 @@ def _is_another(plugin: Plugin, included: str) -> bool:
 def _keys(plugin: Plugin) -> list[dict[str, Any]]:
     """The keys of the plugin itself; a connector has the framework's besides, which a validation shows."""
     definition: ConfigDef = plugin.cls.config()
-    return [_key(definition, key) for key in definition.keys]
-
-
-def _key(definition: ConfigDef, key: Key) -> dict[str, Any]:
-    return {
-        "name": key.name,
-        "type": key.type.value,
-        "required": key.default is REQUIRED,
-        "default_value": None if key.default is REQUIRED else as_text(key.default),
-        "importance": key.importance.value,
-        "documentation": key.doc,
-        "group": key.group,
-        "width": key.width,
-        "display_name": key.display_name or key.name,
-        "dependents": definition.dependents(key.name),
-        "order": key.order,
-    }
+    return [key_body(key, definition) for key in definition.keys]
