@@ -263,10 +263,10 @@ def _kinds(cls: type[Any]) -> list[PluginKind]:
 def _classes(names: dict[str, Any], module: str) -> Iterator[type[Any]]:
     """The public classes that a module defines, those inside classes too."""
     for name, value in list(names.items()):
-        if isinstance(value, type) and value.__module__ == module and not value.__name__.startswith("_"):
-            if name == value.__name__:
-                yield value
-                yield from _classes(dict(vars(value)), module)
+        if not isinstance(value, type) or value.__module__ != module or value.__name__ != name or name[0] == "_":
+            continue
+        yield value
+        yield from _classes(dict(vars(value)), module)
 
 
 def _of_package(package: str) -> Iterator[_Candidate]:
