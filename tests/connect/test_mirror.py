@@ -89,7 +89,7 @@ def write(bootstrap: str, topic: str, keys: range, partition: int = 0) -> None:
 def read(
     bootstrap: str, topic: str, count: int, group: str = "readers-of-tests", commit: bool = False
 ) -> list[Message]:
-    """`count` records, by a consumer that goes on where its group is."""
+    """`count` records, by a consumer that goes on where its group is; without the seconds of joining it."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -99,7 +99,9 @@ def read(
             "isolation.level": "read_committed",
         }
     )
-    consumer.subscribe([topic])
+    (place,) = consumer.committed([TopicPartition(topic, 0)], timeout=PATIENCE)
+    place.offset = max(place.offset, 0)
+    consumer.assign([place])
     found: list[Message] = []
     try:
         until(lambda: _more(consumer, found, count), f"{count} records of {topic}")
@@ -275,7 +277,8 @@ def test_a_consumer_that_moves_goes_on_within_one_record(
     bootstrap: str = request.getfixturevalue(source)
     topic = f"{topic}-{source}-{exactly_once}"
     create(
-        bootstrap, topic, cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", max_compaction_lag_ms="1", segment_ms="200",
+        bootstrap, topic, cleanup_policy="compact", segment_ms="200",
+        min_cleanable_dirty_ratio="0.01", max_compaction_lag_ms="1",
     )  # fmt: skip
 
     def compacted() -> None:

@@ -1,7 +1,7 @@
 """Clusters by name: a file of addresses, one of which is the primary, and what `--cluster NAME` means to a command.
 
 The file is `clusters.json` in the user's configuration folder (`CAUDAL_PROFILES` names another), readable by its owner
-only: it may hold passwords. Commands know nothing of it. `main` takes `--cluster NAME` off the command line and sets the
+only: it may hold passwords. Commands know nothing of it. `main` takes `--cluster NAME` off their arguments and sets the
 variables that the flags fall back to (CAUDAL_BOOTSTRAP, CAUDAL_REGISTRY, CAUDAL_CONNECT, CAUDAL_KSQL); without it, and
 without an address on the command line or in the environment, the primary is meant.
 """
