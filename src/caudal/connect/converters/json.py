@@ -7,7 +7,7 @@ payload; a record that begins with the bytes of a schema seen before is not pars
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -84,7 +84,8 @@ class JsonConverter(Converter):
         self._content: tuple[Schema, Shape] | None = None
         self._writers: dict[Schema, tuple[bytes, Shape]] = {}
         self._readers: dict[bytes, tuple[Schema | None, Shape | None]] = {}
-        self._last: tuple[bytes, Schema | None, Shape | None] | None = None  # the head, as far as the payload
+        # The head as far as the payload, what follows from it, and how payloads are parsed.
+        self._last: tuple[bytes, Schema | None, Shape | None, Callable[[Any], Any]] | None = None
 
     def configure(self, config: Mapping[str, Any], is_key: bool) -> None:
         self._enabled = config["schemas.enable"]
@@ -135,11 +136,11 @@ class JsonConverter(Converter):
             return Decoded(None, _parsed(data))
         last = self._last
         if last is not None and data.startswith(last[0]):
-            head, known, reader = last
+            head, known, reader, parse = last
             try:
-                payload = orjson.loads(memoryview(data)[len(head) : -1])
+                payload = parse(data[len(head) : -1])
                 return Decoded(known, payload if reader is None else reader(payload))
-            except (orjson.JSONDecodeError, InexactDecimal):
+            except (json.JSONDecodeError, InexactDecimal):
                 pass  # not as it looked at first
         return self._decode_envelope(data)
 
@@ -154,15 +155,18 @@ class JsonConverter(Converter):
             found = schema, None if schema is None else reading(schema, self._replace).shape
             _keep(self._readers, text, found, self._size)
         schema, shape = found
+        parse: Callable[[Any], Any] = orjson.loads
+        value = envelope["payload"]
+        if shape is not None:
+            try:
+                value = shape(value)
+            except InexactDecimal:
+                parse = _exactly
+                value = shape(_exactly(data)["payload"])
         head = _HEAD + text + _MIDDLE
         if data.startswith(head) and data.endswith(b"}"):
-            self._last = head, schema, shape
-        if shape is None:
-            return Decoded(None, envelope["payload"])
-        try:
-            return Decoded(schema, shape(envelope["payload"]))
-        except InexactDecimal:
-            return Decoded(schema, shape(_exactly(data)["payload"]))
+            self._last = head, schema, shape, parse
+        return Decoded(schema, value)
 
     def _shaped(self, shape: Shape, data: bytes) -> Any:
         try:
