@@ -215,7 +215,7 @@ class MirrorCheckpoint(SourceConnector):
         given = self.context.config
         self._source = Cluster(given, "source")
         target = Cluster(given, "target")
-        self._chosen = NameFilter(config["groups"], config["groups.exclude"], "groups")
+        self._chosen = self.group_filter(config)
         compacted = {"cleanup.policy": "compact"}
         topic = policy_of(config).checkpoints_topic(self._source.name)
         target.create_topic(topic, 1, config["checkpoints.topic.replication.factor"], compacted)
@@ -227,6 +227,10 @@ class MirrorCheckpoint(SourceConnector):
         if config["refresh.groups.enabled"]:
             self._watch.every(config["refresh.groups.interval.seconds"], self._refresh)
         self._watch.start()
+
+    @staticmethod
+    def group_filter(config: Mapping[str, Any]) -> NameFilter:
+        return NameFilter(config["groups"], config["groups.exclude"], "groups")
 
     def _find(self) -> list[str]:
         return [group for group in self._source.groups() if self._chosen(group)]
