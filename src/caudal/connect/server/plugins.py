@@ -55,13 +55,20 @@ def _listed(kinds: tuple[PluginKind, ...], detail: bool) -> list[dict[str, Any]]
 
 
 def _plugin(plugin: Plugin, detail: bool) -> dict[str, Any]:
-    # A name that Kafka Connect's clients know, where there is one. `connector.class` takes the short one too.
-    shown = {"class": plugin.java_name or plugin.full_name, "type": plugin.kind.value, "version": plugin.version}
+    shown = {"class": _class(plugin), "type": plugin.kind.value, "version": plugin.version}
     if not detail:
         return shown
     delivery = plugin.cls.delivery if issubclass(plugin.cls, SinkConnector) else None
     words = " ".join((plugin.cls.__doc__ or "").split("\n\n")[0].split())
     return {**shown, "name": plugin.name, "python": plugin.full_name, "delivery": delivery, "documentation": words}
+
+
+def _class(plugin: Plugin) -> str:
+    """The Java name that Kafka Connect's clients know, of what is the same thing there; `connector.class` takes the
+    short one too. (Our sink for any object store is also what S3SinkConnector means, but it is not that.)"""
+    java = plugin.java_name or ""
+    simple = java.rpartition(".")[2].replace("$", "")
+    return java if simple.startswith(plugin.name.replace("$", "")) else plugin.full_name
 
 
 def _found(name: str, *kinds: PluginKind) -> Plugin:

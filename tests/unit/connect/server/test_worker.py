@@ -88,6 +88,9 @@ async def test_plugins(rest: httpx.AsyncClient) -> None:
     assert all(one.keys() == {"class", "type", "version"} for one in every)
     kinds = [one["type"] for one in every if one["class"] == "org.apache.kafka.connect.json.JsonConverter"]
     assert kinds == ["converter", "header_converter"]
+    classes = {one["class"] for one in every}
+    assert "org.apache.kafka.connect.transforms.Cast$Key" in classes
+    assert "caudal.connect.connectors.object_sink.connector.ObjectSink" in classes
     connectors = (await rest.get("/connector-plugins")).json()
     assert {one["type"] for one in connectors} <= {"source", "sink"}
     assert (await rest.get("/connector-plugins?connectorsOnly=maybe")).status_code == 400
