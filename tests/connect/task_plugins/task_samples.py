@@ -1,7 +1,7 @@
 """Connectors that the tests of task runs use: sources that count, sinks that write down what they were given.
 
-Found by `plugin.path`, so that a task in a process of its own has them too. What a sink wrote and a source was told is in
-files below the folder of its configuration: the tests read them, whichever process wrote them.
+Found by `plugin.path`, so that a task in a process of its own has them too. What a sink wrote and a source was told is
+in files of the folder that its configuration names: the tests read them, whichever process wrote them.
 """
 
 from __future__ import annotations

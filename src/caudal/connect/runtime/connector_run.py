@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from caudal.connect.connector import Connector
@@ -100,7 +101,7 @@ class ConnectorRun:
             log.warning("the connector %s has failed", self.name, exc_info=error)
         if connector is not None:
             if failure is not None:
-                self._call("on_failure", lambda: connector.on_failure(failure, None))
+                self._call("on_failure", partial(connector.on_failure, failure, None))
             self._call("stop", connector.stop)
         if failure is not None:
             self._tell(State.FAILED, self._hide(trace_of(failure)), failure)
@@ -137,8 +138,7 @@ class ConnectorRun:
             if what == "tasks":
                 self._tasks(connector)
             else:
-                error, task = given
-                self._call("on_failure", lambda error=error, task=task: connector.on_failure(error, task))
+                self._call("on_failure", partial(connector.on_failure, *given))
 
     def _tasks(self, connector: Connector) -> None:
         configs = connector.task_configs(self._most)

@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient
 import caudal
 from caudal.connect.connector_config import as_texts
 from caudal.connect.connector_config import validate as validate_config
+from caudal.connect.errors import ConnectError
 from caudal.connect.runtime import answers, config_state
 from caudal.connect.runtime.config_state import Configs, Record, RestartRequest
 from caudal.connect.runtime.connector_offsets import ConnectorOffsets
@@ -61,6 +62,7 @@ class WorkerHerder:
             fill_in=self._fill_in,
             on_task_configs=self._on_task_configs,
             prepare=self.prepare,
+            may_run=self.may_run,
         )
         self._thread = threading.Thread(target=self._main, name="connect-herder", daemon=True)
         self._cluster_id: str | None = None
@@ -99,6 +101,11 @@ class WorkerHerder:
     def prepare(self, name: str, start: Callable[[], None], refuse: Callable[[Exception], None]) -> None:
         """Before tasks of this connector start; in the thread."""
         start()
+
+    def may_run(self, id: TaskId, generation: int) -> None:
+        """Raises when a newer run of this task is due, here or elsewhere. Any thread may ask; it may block."""
+        if self.newest().generation(id.connector) != generation:
+            raise ConnectError(f"The task {id} was configured anew: this run ends.")
 
     # -- life --------------------------------------------------------------------------------------------------------
 
@@ -374,7 +381,9 @@ class WorkerHerder:
     def _checked(self, name: str, config: Mapping[str, Any]) -> dict[str, str]:
         texts = as_texts(config)
         if texts.setdefault("name", name) != name:
-            raise RestError(400, f"Connector name configuration ({texts['name']}) doesn't match connector name ({name})")
+            raise RestError(
+                400, f"Connector name configuration ({texts['name']}) doesn't match connector name ({name})"
+            )
         errors = answers.errors_of(validate_config(texts, self.settings))
         if self.settings.mode == "distributed" and f"connect-{name}" == self.settings.group_id:
             errors.append(f"The group of a sink named {name} would be {self.settings.group_id}, the workers' own.")

@@ -143,7 +143,12 @@ class Membership:
         return self._joining is not None
 
     def is_rebalancing(self) -> bool:
-        return self._coordinator is None or self._joining is not None or self._coordinator.need_rejoin() or not self._coordinator.stable()
+        return (
+            self._coordinator is None
+            or self._joining is not None
+            or self._coordinator.need_rejoin()
+            or not self._coordinator.stable()
+        )
 
     def unreachable_seconds(self) -> float:
         """For how long the group's coordinator has not been heard of."""

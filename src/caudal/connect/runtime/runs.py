@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from caudal.connect.errors import ConnectError
@@ -26,7 +27,8 @@ from caudal.connect.runtime.statuses import Status, Statuses
 
 log = logging.getLogger("caudal.connect.runs")
 
-StartTask = Callable[[TaskSpec, WorkerSettings, Listener, TargetState], RunningTask]
+Check = Callable[[], None]
+StartTask = Callable[[TaskSpec, WorkerSettings, Listener, TargetState, Check], RunningTask]
 FillIn = Callable[[Mapping[str, str]], Filled]
 TaskConfigs = Callable[[str, list[dict[str, str]]], None]
 # Calls the second when the tasks of this connector may start, or the third with the reason why not; in any thread.
@@ -51,7 +53,6 @@ class _Task:
     target: TargetState
     run: RunningTask | None = None
     state: State = State.UNASSIGNED
-    version: str | None = field(default=None)
 
 
 class Runs:
@@ -66,6 +67,7 @@ class Runs:
         fill_in: FillIn,
         on_task_configs: TaskConfigs,
         prepare: Prepare,
+        may_run: Callable[[TaskId, int], None],
     ) -> None:
         self.group_generation = 0
         self._settings = settings
@@ -76,6 +78,7 @@ class Runs:
         self._fill_in = fill_in
         self._on_task_configs = on_task_configs
         self._prepare = prepare
+        self._may_run = may_run
         self._configs = Configs()
         self._connectors: dict[str, _Connector] = {}
         self._tasks: dict[TaskId, _Task] = {}
@@ -170,9 +173,7 @@ class Runs:
         target = self._configs.target(name)
         if target is TargetState.STARTED:
             reports = _ConnectorReports(self, name, connector)
-            connector.run = ConnectorRun(
-                name, self._configs.connectors[name], self._settings, self._fill_in, reports
-            )
+            connector.run = ConnectorRun(name, self._configs.connectors[name], self._settings, self._fill_in, reports)
             connector.run.start()
         else:
             # A connector that is paused or stopped has no object at all: nothing of it can do anything.
@@ -239,7 +240,9 @@ class Runs:
                 len(configs.tasks(id.connector)),
             )
             task.target = target
-            task.run = self._start_task(spec, self._settings, _TaskReports(self, id, task), target)
+            reports = _TaskReports(self, id, task)
+            check = partial(self._may_run, id, task.generation)
+            task.run = self._start_task(spec, self._settings, reports, target, check)
         except Exception as error:
             log.warning("the task %s cannot start", id, exc_info=error)
             self.task_reports(id, task, State.FAILED, trace_of(error))
@@ -280,7 +283,8 @@ class Runs:
         """All at the same time, and no longer than task.shutdown.graceful.timeout.ms for all together."""
         connectors = {name: self._connectors.pop(name) for name in load.connectors}
         tasks = {id: self._tasks.pop(id) for id in load.tasks}
-        runs: list[Any] = [entry.run for entry in (*connectors.values(), *tasks.values()) if entry.run is not None]
+        runs: list[Any] = [one.run for one in connectors.values() if one.run is not None]
+        runs += [one.run for one in tasks.values() if one.run is not None]
         for run in runs:
             run.stop()
         deadline = time.monotonic() + self._settings.task_shutdown_seconds
@@ -289,7 +293,8 @@ class Runs:
                 log.warning("%s has not stopped in time and is left to itself", getattr(run, "name", None) or run.id)
                 run.abandon()
         if not quietly:
-            for id in (*connectors, *tasks):
+            stopped: list[TaskId | str] = [*connectors, *tasks]
+            for id in stopped:
                 self._restarts.forget(id)
                 if self._is_configured(id):
                     status = Status(State.UNASSIGNED, self._worker_id, self.group_generation)

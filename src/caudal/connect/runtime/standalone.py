@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from caudal.broker.config.properties_file import parse_properties
 from caudal.connect.errors import ConfigError
 from caudal.connect.runtime.config_state import Configs, ConfigState, Record
 from caudal.connect.runtime.herder import WorkerHerder
 from caudal.connect.runtime.model import RestError
 from caudal.connect.runtime.runs import StartTask
-from caudal.connect.runtime.secrets import properties
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.statuses import Statuses
 
@@ -75,7 +75,7 @@ def read_connector_file(path: Path) -> tuple[str, dict[str, Any]]:
         if isinstance(config.get("config"), Mapping):
             config = {**config["config"], "name": config.get("name") or config["config"].get("name")}
     else:
-        config = properties(text)
+        config = parse_properties(text)
     name = config.get("name")
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f"{path} has no name: every connector needs one.", "name")

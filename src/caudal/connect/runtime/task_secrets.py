@@ -17,7 +17,7 @@ def with_placeholders(
     [{'password': '${env:P}', 'url': 'u'}]
     """
     secret = {
-        key: text for key, text in given.items() if text is not None and has_placeholder(text) and filled.get(key)
+        key: text for key, text in given.items() if has_placeholder(text) and filled.get(key)
     }
     by_value = {filled[key]: text for key, text in secret.items()}
     return [{key: secret.get(key) or by_value.get(value, value) for key, value in one.items()} for one in configs]
