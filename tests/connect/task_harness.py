@@ -29,9 +29,11 @@ def wait_for(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> A
     return found
 
 
-def stored(settings: WorkerSettings, name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def stored(
+    settings: WorkerSettings, name: str, config: Mapping[str, str] | None = None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The source offsets of a connector."""
-    store = open_offset_store(settings)
+    store = open_offset_store(settings, config)
     try:
         return store.read_all(name)
     finally:
