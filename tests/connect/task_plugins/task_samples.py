@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from caudal.connect import (
     Type,
 )
 from caudal.connect.configuration import config_def
+from caudal.connect.converter import Transform
 from caudal.connect.records import TopicPartition
 
 
@@ -46,6 +48,8 @@ class CountingTask(SourceTask):
     def poll(self) -> Sequence[SourceRecord] | None:
         config = self.config
         if config["fail.at"] >= 0 and min(self.next) >= config["fail.at"]:
+            if config["fail.with"] == "secret":
+                raise ValueError(f"cannot log in with {self.context.config['my.password']}")
             fail(config["fail.with"])
         if self.next[0] >= config["count"]:
             self.context.stopping.wait(0.05)
@@ -143,6 +147,41 @@ class AsyncTask(CountingTask):
 
 class AsyncCounting(Counting):
     task = AsyncTask
+
+
+class DropAll(Transform[SourceRecord]):
+    def apply(self, record: SourceRecord) -> SourceRecord | None:
+        return None
+
+
+class Renamed(Transform[Any]):
+    def apply(self, record: Any) -> Any:
+        return replace(record, topic=f"new-{record.topic}")
+
+
+class Stubborn(Transform[Any]):
+    """Fails for values that have `text`; the first `times` times by RetriableError, in all."""
+
+    @classmethod
+    def config(cls) -> ConfigDef:
+        return config_def(
+            Key(name="text", default="bad", doc="In the value."),
+            Key(name="times", type=Type.INT, default=0, doc="Retriable errors before it works."),
+        )
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        self.text, self.times = config["text"], config["times"]
+        self.left = self.times
+
+    def apply(self, record: Any) -> Any:
+        if self.text in str(record.value):
+            if self.left > 0:
+                self.left -= 1
+                raise RetriableError("not yet")
+            if self.times:
+                return record
+            raise DataError(f"{self.text} is not wanted")
+        return record
 
 
 class WritingTask(SinkTask):

@@ -24,6 +24,7 @@ COMMIT = "commit-"
 TARGET = "target-state-"
 FENCING = "tasks-fencing-"
 RESTART = "restart-connector-"
+LOGGER = "logger-cluster-"
 SESSION_KEY = "session-key"
 
 Record = tuple[str, dict[str, Any] | None]
@@ -41,6 +42,17 @@ class RestartRequest:
     connector: str
     include_tasks: bool
     only_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogLevel:
+    """All workers are to say so much in this logger; those that start later know nothing of it (KIP-976)."""
+
+    logger: str
+    level: str
+
+
+Asked = RestartRequest | LogLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,7 @@ class ConfigState:
             self._session_key,
         )
 
-    def apply(self, offset: int, key: bytes | None, data: bytes | None) -> RestartRequest | None:
+    def apply(self, offset: int, key: bytes | None, data: bytes | None) -> Asked | None:
         """One record. What is not understood is logged and changes nothing, as in Kafka Connect."""
         self._offset = offset + 1
         try:
@@ -122,7 +134,7 @@ class ConfigState:
             log.error("the config topic's record at offset %d (%r) is not understood: %s", offset, key, error)
             return None
 
-    def _apply(self, offset: int, key: str, value: dict[str, Any] | None) -> RestartRequest | None:
+    def _apply(self, offset: int, key: str, value: dict[str, Any] | None) -> Asked | None:
         if key.startswith(TARGET):
             self._target(key.removeprefix(TARGET), value)
         elif key.startswith(CONNECTOR):
@@ -144,6 +156,9 @@ class ConfigState:
             if value is not None:
                 name = key.removeprefix(RESTART)
                 return RestartRequest(name, bool(value.get("include-tasks")), bool(value.get("only-failed")))
+        elif key.startswith(LOGGER):
+            if value is not None:
+                return LogLevel(key.removeprefix(LOGGER), str(value["level"]))
         else:
             log.debug("the config topic's record %r is not for us", key)
         return None
@@ -202,6 +217,10 @@ def fencing_record(name: str, tasks: int) -> Record:
 
 def restart_record(request: RestartRequest) -> Record:
     return f"{RESTART}{request.connector}", {"include-tasks": request.include_tasks, "only-failed": request.only_failed}
+
+
+def log_level_record(logger: str, level: str) -> Record:
+    return f"{LOGGER}{logger}", {"level": level}
 
 
 def session_key_record(key: SessionKey) -> Record:

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaException
 
 from caudal.connect.errors import ConnectError
 from caudal.connect.runtime.compacted_topic import Entry, TopicReader, ensure_topic
-from caudal.connect.runtime.config_state import Configs, ConfigState, Record, RestartRequest
+from caudal.connect.runtime.config_state import Asked, Configs, ConfigState, Record
 from caudal.connect.runtime.model import Rebalancing, RestError
 from caudal.registry.errors import RegistryError
 from caudal.registry.writer import Pen, PenLost, WriteFailed
@@ -24,8 +24,8 @@ log = logging.getLogger("caudal.connect.config")
 
 READ_SECONDS = 30.0
 
-# What the topic says now, and the restarts that were asked for; from the reader's thread.
-Changed = Callable[[Configs, list[RestartRequest]], None]
+# What the topic says now, and what was asked of all workers; from the reader's thread.
+Changed = Callable[[Configs, list[Asked]], None]
 
 
 class ConfigStore:
@@ -93,13 +93,13 @@ class ConfigStore:
         return self._reader is not None and self._reader.read_to_end(seconds)
 
     def _deliver(self, entries: list[Entry]) -> None:
-        restarts: list[RestartRequest] = []
+        asked: list[Asked] = []
         for entry in entries:
-            restart = self._state.apply(entry.offset, entry.key, entry.value)
-            if restart is not None and self._started:  # what was asked of workers before us is done
-                restarts.append(restart)
+            request = self._state.apply(entry.offset, entry.key, entry.value)
+            if request is not None and self._started:  # what was asked of workers before us is done
+                asked.append(request)
         self.snapshot = self._state.snapshot()
-        self._changed(self.snapshot, restarts)
+        self._changed(self.snapshot, asked)
 
 
 def _json(value: dict[str, Any] | None) -> bytes | None:

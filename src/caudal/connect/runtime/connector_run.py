@@ -48,6 +48,7 @@ class ConnectorRun:
         self.name = name
         self.started: float | None = None  # when it began to run
         self.version: str | None = None
+        self.config: Mapping[str, str] = {}  # what the connector sees: secrets filled in
         self._config = config
         self._settings = settings
         self._filled: Filled | None = None
@@ -110,7 +111,7 @@ class ConnectorRun:
 
     def _make(self) -> Connector:
         self._filled = self._fill_in(self._config)
-        config = self._filled.config
+        config = self.config = self._filled.config
         plugin = connector_plugin(config)
         connector: Connector = plugin.cls()
         self.version = plugin.version

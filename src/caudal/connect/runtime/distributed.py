@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from caudal.connect.errors import ConnectError
 from caudal.connect.runtime import config_state, session_key, worker_client
-from caudal.connect.runtime.config_state import Configs, Record, RestartRequest
+from caudal.connect.runtime.config_state import Asked, Configs, Record
 from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import CONFIG_MISMATCH, NOTHING, Load
 from caudal.connect.runtime.herder import RETRY_SECONDS, TICK_SECONDS, WorkerHerder
@@ -141,10 +141,10 @@ class DistributedHerder(WorkerHerder):
 
     # -- in other threads --------------------------------------------------------------------------------------------
 
-    def _on_configs(self, configs: Configs, restarts: list[RestartRequest]) -> None:
+    def _on_configs(self, configs: Configs, asked: list[Asked]) -> None:
         self.queue.post(self._reconcile)
-        for restart in restarts:
-            self.queue.post(lambda restart=restart: self.restart_as_asked(restart))  # type: ignore[misc]
+        for request in asked:
+            self.queue.post(lambda request=request: self.do_as_asked(request))  # type: ignore[misc]
 
     def _configs_up_to(self, offset: int) -> Configs:
         if self._store.snapshot.offset < offset:

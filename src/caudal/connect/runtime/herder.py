@@ -22,8 +22,9 @@ from caudal.connect.connector_config import validate as validate_config
 from caudal.connect.errors import ConnectError
 from caudal.connect.plugins import add_plugin_path
 from caudal.connect.runtime import answers, config_state
-from caudal.connect.runtime.config_state import Configs, Record, RestartRequest
+from caudal.connect.runtime.config_state import Asked, Configs, LogLevel, Record, RestartRequest
 from caudal.connect.runtime.connector_offsets import ConnectorOffsets
+from caudal.connect.runtime.log_levels import LEVELS, set_log_level
 from caudal.connect.runtime.model import RestError, State, TargetState, TaskId
 from caudal.connect.runtime.request_queue import RequestQueue
 from caudal.connect.runtime.runs import Runs, StartTask
@@ -293,6 +294,13 @@ class WorkerHerder:
 
         self.ask(restart)
 
+    def set_cluster_log_level(self, name: str, level: str) -> None:
+        def write() -> None:
+            self.check_leader()
+            self.write([config_state.log_level_record(name, level)])
+
+        self.ask(write)
+
     def reset_topics(self, name: str) -> None:
         self._must_exist(name)
         self.statuses.remove_topics(name)
@@ -337,8 +345,12 @@ class WorkerHerder:
 
     # -- in the thread -----------------------------------------------------------------------------------------------
 
-    def restart_as_asked(self, request: RestartRequest) -> None:
-        """What of it runs here."""
+    def do_as_asked(self, request: Asked) -> None:
+        """What was asked of all workers: of a restart, what of it runs here."""
+        if isinstance(request, LogLevel):
+            if request.level in LEVELS:
+                set_log_level(request.logger, request.level)
+            return
         itself, ids = answers.to_restart(request, self.configs, self.statuses)
         if itself:
             self.runs.restart_connector(request.connector)

@@ -44,18 +44,18 @@ class StandaloneHerder(WorkerHerder):
         return self.configs
 
     def write(self, records: list[Record]) -> None:
-        restarts = []
+        asked = []
         for key, value in records:
             data = None if value is None else json.dumps(value).encode()
-            restart = self._state.apply(self._offset, key.encode(), data)
+            request = self._state.apply(self._offset, key.encode(), data)
             self._offset += 1
-            if restart is not None:
-                restarts.append(restart)
+            if request is not None:
+                asked.append(request)
         self.configs = self._state.snapshot()
         self.runs.reconcile(self.configs.load(), self.configs)
         self.forget_the_deleted()
-        for restart in restarts:
-            self.restart_as_asked(restart)
+        for request in asked:
+            self.do_as_asked(request)
 
 
 def read_connector_file(path: Path) -> tuple[str, dict[str, Any]]:

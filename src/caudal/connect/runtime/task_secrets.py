@@ -16,8 +16,6 @@ def with_placeholders(
     >>> with_placeholders([{"password": "p", "url": "u"}], {"password": "${env:P}"}, {"password": "p"})
     [{'password': '${env:P}', 'url': 'u'}]
     """
-    secret = {
-        key: text for key, text in given.items() if has_placeholder(text) and filled.get(key)
-    }
+    secret = {key: text for key, text in given.items() if has_placeholder(text) and filled.get(key)}
     by_value = {filled[key]: text for key, text in secret.items()}
     return [{key: secret.get(key) or by_value.get(value, value) for key, value in one.items()} for one in configs]

@@ -40,6 +40,8 @@ class Loggers:
         if scope not in ("worker", "cluster"):
             raise RestError(400, f"The parameter scope is worker or cluster, not '{scope}'.")
         if scope == "cluster":
-            await self._asking.ask(lambda: self._asking.herder.set_cluster_log_level(name, level.upper()))
-            return empty_response(204)
+            herder = self._asking.herder
+            return await self._asking.ask_or_forward(
+                request, body, lambda: herder.set_cluster_log_level(name, level.upper()), lambda _: empty_response(204)
+            )
         return json_response(set_log_level(name, level))
