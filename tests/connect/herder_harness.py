@@ -209,7 +209,9 @@ class Cluster:
         return dict(read_topic(self._settings["bootstrap"], topic))
 
     def _send_task_configs(self, leader: str, name: str, configs: list[dict[str, str]], key: SessionKey | None) -> None:
-        self._sent(leader, key, session_key.task_configs_body(configs), lambda h, s: h.put_task_configs(name, configs, s))
+        self._sent(
+            leader, key, session_key.task_configs_body(configs), lambda h, s: h.put_task_configs(name, configs, s)
+        )
 
     def _send_fence(self, leader: str, name: str, key: SessionKey | None) -> None:
         self._sent(leader, key, b"", lambda h, s: h.fence(name, s))

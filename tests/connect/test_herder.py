@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from caudal.connect.errors import ConnectError
 from caudal.connect.runtime.config_state import connector_record
 from caudal.connect.runtime.config_store import ConfigStore
+from caudal.connect.runtime.group_protocol import decode_assignment, decode_metadata
 from caudal.connect.runtime.model import Rebalancing, RestError, TargetState, TaskId
 from caudal.testing import EmbeddedBroker
 from tests.connect.herder_harness import Cluster, read_topic, wait_for
@@ -166,7 +167,9 @@ def test_a_new_configuration_restarts_the_tasks_that_it_concerns(cluster: Cluste
     cluster.wait_for_states("b", *["RUNNING"] * 2)
     before = cluster.tasks.running()
     cluster.ask(lambda herder: herder.patch_config("a", {"errors.tolerance": "all"}))
-    wait_for(lambda: {id.connector for id, run in cluster.tasks.running().items() if before.get(id) is not run} == {"a"})
+    wait_for(
+        lambda: {id.connector for id, run in cluster.tasks.running().items() if before.get(id) is not run} == {"a"}
+    )
     wait_for(lambda: len(cluster.tasks.running()) == 3)
     run = cluster.tasks.running()[TaskId("a", 0)]
     assert run.spec.connector_config["errors.tolerance"] == "all"
@@ -215,7 +218,9 @@ def test_a_failed_task_is_tried_again_with_back_off_and_then_left(
 
     heard = find("Numbers", PluginKind.SOURCE).cls.failures
     expected = [("a", 1, f"DataError: {words}") for words in ("attempt 0", "attempt 1", "the last")]
-    wait_for(lambda: [one for one in heard if one[0] == "a"] == expected, "the connector hears of each, wherever it was")
+    wait_for(
+        lambda: [one for one in heard if one[0] == "a"] == expected, "the connector hears of each, wherever it was"
+    )
 
     body = cluster.ask(lambda herder: herder.restart("a", include_tasks=True, only_failed=True))
     assert body is not None
@@ -383,7 +388,9 @@ def test_what_a_dead_leader_had_half_written_is_not_there(cluster: Cluster) -> N
 def test_a_topic_that_is_not_compacted_is_refused(cluster: Cluster) -> None:
     settings = cluster.settings
     admin = AdminClient(settings.librdkafka())
-    for future in admin.create_topics([NewTopic(settings.status_topic, 1), NewTopic("two", 2, config=COMPACT)]).values():
+    for future in admin.create_topics(
+        [NewTopic(settings.status_topic, 1), NewTopic("two", 2, config=COMPACT)]
+    ).values():
         future.result(30)
     with pytest.raises(ConnectError, match=r"must be compacted.*cleanup.policy is 'delete'"):
         cluster.start()
@@ -396,13 +403,11 @@ COMPACT = {"cleanup.policy": "compact"}
 
 
 def test_the_group_is_one_that_tools_can_read(cluster: Cluster) -> None:
-    from kafka.admin import KafkaAdminClient
-
     herder = cluster.start()
     cluster.create("a", 1)
     cluster.wait_for_states("a", "RUNNING", "RUNNING")
-    admin = KafkaAdminClient(bootstrap_servers=herder.settings.bootstrap)
-    group = admin.describe_groups([cluster.name])[cluster.name]
-    admin.close()
-    assert group["protocol_type"] == "connect"
-    assert group["protocol_data"] == "sessioned"
+    (group,) = AdminClient(herder.settings.librdkafka()).list_groups(cluster.name, timeout=30)
+    assert (group.protocol_type, group.protocol, group.state) == ("connect", "sessioned", "Stable")
+    (member,) = group.members
+    assert decode_metadata(member.metadata).url == herder.settings.url
+    assert decode_assignment(member.assignment).leader == member.id
