@@ -47,7 +47,7 @@ def test_a_third_worker_gets_its_share_and_nothing_else_stops(cluster: Cluster) 
     cluster.start()
     cluster.create("a", 6)
     cluster.wait_for_states("a", *["RUNNING"] * 7)
-    before = {id: run for id, run in cluster.tasks.running().items()}
+    before = cluster.tasks.running()
     cluster.start()
     wait_for(lambda: sorted(cluster.tasks.by_worker().values()) == [2, 2, 2])
     cluster.wait_for_states("a", *["RUNNING"] * 7)
@@ -296,8 +296,8 @@ def test_connectors_are_made_while_workers_come_and_go(cluster: Cluster) -> None
     names = [f"c{n}" for n in range(8)]
     try:
         first = next(iter(cluster.herders))
+        given = {"connector.class": "Numbers", "tasks.max": "1", "parts": "1"}
         for name in names:
-            given = {"connector.class": "Numbers", "tasks.max": "1", "parts": "1"}
             cluster.ask(lambda herder, name=name: herder.create(name, given, None), first)  # type: ignore[misc]
     finally:
         stop.set()

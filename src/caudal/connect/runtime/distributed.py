@@ -17,9 +17,10 @@ from caudal.connect.runtime import config_state, session_key, worker_client
 from caudal.connect.runtime.config_state import Asked, Configs, Record
 from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import CONFIG_MISMATCH, NOTHING, Load
-from caudal.connect.runtime.herder import RETRY_SECONDS, TICK_SECONDS, WorkerHerder
+from caudal.connect.runtime.herder import RETRY_SECONDS, TICK_SECONDS
 from caudal.connect.runtime.membership import Joined, Membership, Outlook
 from caudal.connect.runtime.model import Forward, Rebalancing, RestError, State, TaskId
+from caudal.connect.runtime.rest_herder import RestHerder
 from caudal.connect.runtime.runs import StartTask
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.statuses import StatusTopic
@@ -31,7 +32,7 @@ STATUS_SECONDS = 3.0
 FENCE_ATTEMPTS = 10
 
 
-class DistributedHerder(WorkerHerder):
+class DistributedHerder(RestHerder):
     def __init__(self, settings: WorkerSettings, start_task: StartTask | None = None) -> None:
         client = settings.librdkafka()
         statuses = StatusTopic(client, settings.status_topic, settings.status_partitions, self.on_status)
