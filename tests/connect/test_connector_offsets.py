@@ -1,4 +1,4 @@
-"""Offsets over the herder, with tasks that really run: seen, changed when the connector is stopped, and believed then."""
+"""Offsets over the herder, with tasks that really run: seen, changed when the connector is stopped, believed then."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def patiently(call: Callable[[], str]) -> str:
 
 def test_a_source_goes_on_where_it_is_told(cluster: Cluster, broker: EmbeddedBroker) -> None:
     topic = f"{cluster.name}-numbers"
-    cluster.create("n", 1, topic=topic, count="50", **{"exactly.once.support": "required"})
+    cluster.create("n", 1, topic=topic, count="50", exactly_once_support="required")
     wait_for(lambda: len(cluster.ask(lambda herder: herder.offsets("n"))["offsets"]) == 1)
     expected = {"offsets": [{"partition": {"part": 0}, "offset": {"next": 50}}]}
     wait_for(lambda: cluster.ask(lambda herder: herder.offsets("n")) == expected)

@@ -19,7 +19,7 @@ from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import CONFIG_MISMATCH, NOTHING, Load
 from caudal.connect.runtime.herder import RETRY_SECONDS, TICK_SECONDS
 from caudal.connect.runtime.membership import Joined, Membership, Outlook
-from caudal.connect.runtime.model import Forward, Rebalancing, RestError, State, TaskId
+from caudal.connect.runtime.model import Forward, Rebalancing, RestError, State, TargetState, TaskId
 from caudal.connect.runtime.rest_herder import RestHerder
 from caudal.connect.runtime.runs import StartTask
 from caudal.connect.runtime.settings import WorkerSettings
@@ -66,8 +66,8 @@ class DistributedHerder(RestHerder):
         joined = self._membership.poll(TICK_SECONDS, self._assigned, self.configs)
         if joined is not None:
             self._on_joined(joined)
+        self._give_up_when_cut_off()
         if self._membership.is_joining():
-            self._give_up_when_cut_off()
             return
         if self._leads:
             self._take_the_pen()
@@ -115,7 +115,8 @@ class DistributedHerder(RestHerder):
         else:
             self.runs.reconcile(self._assigned, self.configs)
         if self._leads:
-            self.forget_the_deleted()
+            if self._has_pen:  # without it, there may be connectors that this worker has not read of yet
+                self.forget_the_deleted()
             if before.load() != self.configs.load():
                 self._membership.rejoin()
 
@@ -126,6 +127,7 @@ class DistributedHerder(RestHerder):
             log.warning("the group was not reached for %.0f s: everything is stopped", limit)
             self._assigned = NOTHING
             self.runs.stop_all()
+            self._membership.rejoin()  # the broker may come back without having missed this worker
 
     def _take_the_pen(self) -> None:
         now = int(time.time() * 1000)
@@ -133,6 +135,7 @@ class DistributedHerder(RestHerder):
             if not self._has_pen:
                 self._store.claim()
                 self._has_pen = True
+                self._reconcile()
             if session_key.is_due(self._store.snapshot.session_key, now):
                 self.write([config_state.session_key_record(session_key.new_key(now))])
         except (ConnectError, RestError) as error:
@@ -189,11 +192,16 @@ class DistributedHerder(RestHerder):
 
     def store_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
         if self._leads:
-            self.write(config_state.task_records(name, configs))
+            self._write_tasks(name, configs)
         elif self._leader_url is None:
             raise Rebalancing
         else:
             self._pool.submit(self._send_task_configs, self._leader_url, name, configs)
+
+    def _write_tasks(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Of the leader, in its thread."""
+        if self.newest().target(name) is not TargetState.STOPPED:  # it has none, whoever had not heard of it yet
+            self.write(config_state.task_records(name, configs))
 
     def _send_task_configs(self, leader: str, name: str, configs: list[dict[str, str]]) -> None:
         try:
@@ -217,7 +225,7 @@ class DistributedHerder(RestHerder):
         def put() -> None:
             self.check_leader()
             self._must_exist(name)
-            self.write(config_state.task_records(name, configs))
+            self._write_tasks(name, configs)
 
         self.ask(put)
 
@@ -302,7 +310,7 @@ class DistributedHerder(RestHerder):
 
     def _note_fenced(self, name: str, configs: Configs) -> None:
         if self._store.snapshot.generation(name) != configs.generation(name):
-            raise Rebalancing  # tasks were configured meanwhile; whoever starts them asks again
+            raise ConnectError(f"The tasks of {name} were configured anew meanwhile.")
         self.write([config_state.fencing_record(name, len(configs.tasks(name)))])
 
 

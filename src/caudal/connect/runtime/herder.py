@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as AnswerTimeout
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from caudal.connect.plugins import add_plugin_path
 from caudal.connect.runtime import answers, config_state
 from caudal.connect.runtime.config_state import Asked, Configs, LogLevel, Record
 from caudal.connect.runtime.log_levels import LEVELS, set_log_level
-from caudal.connect.runtime.model import RestError, State, TargetState, TaskId
+from caudal.connect.runtime.model import Rebalancing, RestError, State, TargetState, TaskId
 from caudal.connect.runtime.request_queue import RequestQueue
 from caudal.connect.runtime.runs import Runs, StartTask
 from caudal.connect.runtime.secrets import Filled, fill
@@ -30,6 +31,7 @@ from caudal.connect.runtime.task_secrets import with_placeholders
 log = logging.getLogger("caudal.connect.herder")
 
 REQUEST_SECONDS = 90.0
+REBALANCE_SECONDS = 20.0
 TICK_SECONDS = 1.0
 STOP_SECONDS = 20.0
 RETRY_SECONDS = 1.0
@@ -139,13 +141,19 @@ class WorkerHerder:
         self.statuses.stop()
 
     def ask(self, call: Callable[[], T]) -> T:
-        """The answer of the herder's thread."""
-        answer = self.queue.ask(call)
-        try:
-            return answer.result(REQUEST_SECONDS)
-        except AnswerTimeout:
-            answer.cancel()
-            raise RestError(500, "Request timed out. The worker is busy, or its group is being rebalanced.") from None
+        """The answer of the herder's thread. While the group is being rebalanced it is asked again, for a while."""
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while True:
+            answer = self.queue.ask(call)
+            try:
+                return answer.result(max(0.0, deadline - time.monotonic()))
+            except Rebalancing:
+                # Nothing was written. Most rebalances take less than a second.
+                if time.monotonic() > deadline - REQUEST_SECONDS + REBALANCE_SECONDS or self.stopping.wait(0.1):
+                    raise
+            except AnswerTimeout:
+                answer.cancel()
+                raise RestError(500, "Request timed out. The worker is busy, or its group is rebalancing.") from None
 
     # -- in the thread -----------------------------------------------------------------------------------------------
 
