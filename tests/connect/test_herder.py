@@ -12,6 +12,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from caudal.connect.errors import ConnectError
+from caudal.connect.plugins import PluginKind, find
+from caudal.connect.runtime import connector_run
 from caudal.connect.runtime.config_state import connector_record
 from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import decode_assignment, decode_metadata
@@ -25,6 +27,11 @@ def cluster(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> Iterator
     workers = Cluster(broker.bootstrap, monkeypatch)
     yield workers
     workers.stop_all()
+
+
+def failures_heard() -> list[tuple[str, int | None, str]]:
+    """By connectors of this class, in `on_failure`."""
+    return list(find("Numbers", PluginKind.SOURCE).cls.failures)
 
 
 def test_two_workers_share_connectors_and_tasks(cluster: Cluster) -> None:
@@ -196,40 +203,43 @@ def test_an_unchanged_connector_writes_no_tasks(cluster: Cluster) -> None:
 def test_a_failed_task_is_tried_again_with_back_off_and_then_left(
     broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster = Cluster(
-        broker.bootstrap, monkeypatch, restart_attempts=2, restart_backoff_seconds=0.4, restart_backoff_max_seconds=0.8
-    )
+    cluster = Cluster(broker.bootstrap, monkeypatch, restart_attempts=2)
     cluster.start()
     cluster.start()
     cluster.create("a", 2)
     cluster.wait_for_states("a", *["RUNNING"] * 3)
     id = TaskId("a", 1)
     for attempt in range(2):
-        cluster.tasks.running()[id].fail(f"DataError: attempt {attempt}\n  in some file")
-        cluster.wait_for_states("a", "RUNNING", "RUNNING", "RESTARTING")
-        assert f"attempt {attempt}" in cluster.status("a")["tasks"][1]["trace"]
+        run = cluster.tasks.running()[id]
+        run.fail(f"DataError: attempt {attempt}\n  in some file")
+        wait_for(lambda run=run: cluster.tasks.running().get(id) not in (None, run), "another attempt")  # type: ignore[misc]
         cluster.wait_for_states("a", "RUNNING", "RUNNING", "RUNNING")
         assert "trace" not in cluster.status("a")["tasks"][1]
     cluster.tasks.running()[id].fail("DataError: the last")
     cluster.wait_for_states("a", "RUNNING", "RUNNING", "FAILED")
-    assert "the last" in cluster.status("a")["tasks"][1]["trace"]
-
-    from caudal.connect.plugins import PluginKind, find
-
-    heard = find("Numbers", PluginKind.SOURCE).cls.failures
+    assert cluster.status("a")["tasks"][1]["trace"] == "DataError: the last"
+    told = read_topic(broker.bootstrap, cluster.settings.status_topic)
+    history = [json.loads(value or b"{}") for key, value in told if key == "status-task-a-1"]
+    assert [(one["state"], (one["trace"] or "").split("\n")[0]) for one in history] == [
+        ("RUNNING", ""),
+        ("RESTARTING", "DataError: attempt 0"),
+        ("RUNNING", ""),
+        ("RESTARTING", "DataError: attempt 1"),
+        ("RUNNING", ""),
+        ("FAILED", "DataError: the last"),
+    ]
     expected = [("a", 1, f"DataError: {words}") for words in ("attempt 0", "attempt 1", "the last")]
-    wait_for(
-        lambda: [one for one in heard if one[0] == "a"] == expected, "the connector hears of each, wherever it was"
-    )
+    wait_for(lambda: [one for one in failures_heard() if one[0] == "a"] == expected, "each is heard of, from anywhere")
 
     body = cluster.ask(lambda herder: herder.restart("a", include_tasks=True, only_failed=True))
     assert body is not None
     assert [task["state"] for task in body["tasks"]] == ["RUNNING", "RESTARTING"]
     cluster.wait_for_states("a", "RUNNING", "RUNNING", "RUNNING")
-    run = cluster.tasks.running()[id]
-    run.counted["source-record-write-total"] = 5
-    run.fail("DataError: after some work")
-    cluster.wait_for_states("a", "RUNNING", "RUNNING", "RUNNING")
+    for _ in range(3):  # more often than without any work in between
+        run = cluster.tasks.running()[id]
+        run.counted["source-record-write-total"] = 5
+        run.fail("DataError: after some work")
+        wait_for(lambda run=run: cluster.tasks.running().get(id) not in (None, run), "another attempt")  # type: ignore[misc]
     cluster.stop_all()
 
 
@@ -259,9 +269,18 @@ def test_a_connector_that_hangs_or_fails_stops_no_other(cluster: Cluster) -> Non
     cluster.wait_for_states("fine", "RUNNING", "RUNNING")
     cluster.wait_for_states("fails", "FAILED")
     assert "RuntimeError: the words of the error" in cluster.status("fails")["connector"]["trace"]
+    assert ("fails", None, "the words of the error") in failures_heard()
     assert cluster.states("hangs") == ["UNASSIGNED"]
     cluster.ask(lambda herder: herder.put_config("hangs", {"connector.class": "Numbers", "parts": "1"}))
     cluster.wait_for_states("hangs", "RUNNING", "RUNNING")
+
+
+def test_a_start_that_takes_for_ever_is_a_failure(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connector_run, "START_SECONDS", 0.5)
+    cluster.start(restart_attempts=0)
+    cluster.create("hangs", 1, hang_in_start="true")
+    cluster.wait_for_states("hangs", "FAILED")
+    assert "has not started within" in cluster.status("hangs")["connector"]["trace"]
 
 
 def test_a_task_that_does_not_stop_is_abandoned(cluster: Cluster) -> None:

@@ -6,14 +6,17 @@ Tasks move in time, and in the end nothing is missing and nothing is there twice
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from caudal.testing import EmbeddedBroker
+from caudal.connect.runtime.group_protocol import decode_assignment
+from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.connect.herder_harness import PLUGINS, read_topic, wait_for
 from tests.connect.worker_process import WorkerProcess
 
@@ -133,11 +136,57 @@ def test_kills(broker: EmbeddedBroker, workers: Workers, tmp_path: Path) -> None
     survive(broker, workers, tmp_path, kills=3)
 
 
+def leader_of(broker: EmbeddedBroker) -> str | None:
+    """Its address, as the group's assignment says."""
+    found = AdminClient({"bootstrap.servers": broker.bootstrap}).list_groups("connect-cluster", timeout=30)
+    members = found[0].members if found and found[0].state == "Stable" else []
+    return decode_assignment(members[0].assignment).leader_url if members else None
+
+
+def test_a_leader_is_killed_while_it_writes(tmp_path: Path) -> None:
+    with embedded_broker({"group.min.session.timeout.ms": "500"}) as broker:
+        workers = Workers(broker.bootstrap, tmp_path)
+        try:
+            both = [workers.begin(), workers.begin()]
+            for worker in both:
+                worker.wait()
+            url = wait_for(lambda: leader_of(broker), "a leader")
+            leader, other = sorted(both, key=lambda worker: worker.url != url)
+            acknowledged: list[str] = []
+
+            def create() -> None:
+                for number in range(60):
+                    config = {"connector.class": "Numbers", "tasks.max": "1", "parts": "1", "count": "0"}
+                    body = {"name": f"c{number}", "config": config}
+                    try:
+                        answer = httpx.post(f"{other.url}/connectors", json=body, timeout=60)
+                    except httpx.HTTPError:
+                        continue
+                    if answer.status_code == 201:
+                        acknowledged.append(f"c{number}")
+
+            creating = threading.Thread(target=create)
+            creating.start()
+            wait_for(lambda: len(acknowledged) >= 5, "some connectors")
+            workers.kill(leader)
+            creating.join()
+            wait_for(lambda: leader_of(broker) == other.url, "the other leads")
+            assert set(acknowledged) <= set(other.ask("GET", "/connectors"))
+            other.ask("POST", "/connectors", {"name": "last", "config": {"connector.class": "Numbers", "count": "0"}})
+            for name in (*acknowledged, "last"):
+                wait_for(lambda name=name: runs(other, name), f"{name} runs", MOVE_SECONDS)  # type: ignore[misc]
+        finally:
+            workers.close()
+
+
+def runs(worker: WorkerProcess, name: str) -> bool:
+    status = worker.ask("GET", f"/connectors/{name}/status")
+    return len(status["tasks"]) > 0 and all(task["state"] == "RUNNING" for task in status["tasks"])
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_twenty_kills(tmp_path: Path) -> None:
-    from caudal.testing import embedded_broker
-
     with embedded_broker({"group.min.session.timeout.ms": "500"}) as broker:
         running = Workers(broker.bootstrap, tmp_path)
         try:

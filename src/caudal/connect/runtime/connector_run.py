@@ -52,6 +52,7 @@ class ConnectorRun:
         self._config = config
         self._settings = settings
         self._filled: Filled | None = None
+        self._connector: Connector | None = None
         self._most = 1
         self._fill_in = fill_in
         self._listener = listener
@@ -92,41 +93,38 @@ class ConnectorRun:
         self._asked.put(("error", error))
 
     def _run(self) -> None:
-        connector: Connector | None = None
         failure: Exception | None = None
         try:
-            connector = self._make()
-            self._serve(connector)
+            self._begin()
+            self._serve()
         except Exception as error:
             failure = error
-            log.warning("the connector %s has failed", self.name, exc_info=error)
-        if connector is not None:
+            log.warning("the connector %s has failed: %s", self.name, self._hide(trace_of(error)))
+        if self._connector is not None:
             if failure is not None:
-                self._call("on_failure", partial(connector.on_failure, failure, None))
-            self._call("stop", connector.stop)
+                self._call("on_failure", partial(self._connector.on_failure, failure, None))
+            self._call("stop", self._connector.stop)
         if failure is not None:
             self._tell(State.FAILED, self._hide(trace_of(failure)), failure)
         else:
             self._tell(State.UNASSIGNED, None, None)
 
-    def _make(self) -> Connector:
+    def _begin(self) -> None:
         self._filled = self._fill_in(self._config)
-        config = self.config = self._filled.config
+        config = self._filled.config
         plugin = connector_plugin(config)
-        connector: Connector = plugin.cls()
+        given = parse(config, self._settings)
         self.version = plugin.version
+        self._most = int(given["tasks.max"])
+        connector: Connector = plugin.cls()
         connector.name = self.name
         connector.context = self
-        given = parse(config, self._settings)
-        self._most = int(given["tasks.max"])
-        try:
-            connector.start(given)
-        except BaseException:
-            self._call("stop", connector.stop)
-            raise
-        return connector
+        self._connector = connector
+        connector.start(given)
 
-    def _serve(self, connector: Connector) -> None:
+    def _serve(self) -> None:
+        connector = self._connector
+        assert connector is not None
         self.started = time.monotonic()
         self._tell(State.RUNNING, None, None)
         self._tasks(connector)

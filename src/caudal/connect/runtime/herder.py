@@ -107,7 +107,12 @@ class WorkerHerder:
     # -- life --------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        self.open()
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            self.statuses.stop()
+            raise
         self._thread.start()
 
     def stop(self) -> None:

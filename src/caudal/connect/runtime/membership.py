@@ -41,6 +41,8 @@ log = logging.getLogger("caudal.connect.membership")
 
 BOOTSTRAP_MS = 30_000
 LEAVE_MS = 5_000
+# A broker that is away for a while is said once, by us, and not ten times a second.
+QUIET = {"kafka.net": logging.CRITICAL, "kafka.cluster": logging.CRITICAL, "kafka.coordinator": logging.CRITICAL}
 # How librdkafka's properties are called in kafka-python.
 CLIENT_PROPERTIES = {
     "security.protocol": "security_protocol",
@@ -86,6 +88,8 @@ class Membership:
 
     def start(self) -> None:
         settings = self._settings
+        for name, level in QUIET.items():
+            logging.getLogger(name).setLevel(level)
         try:
             self._client = KafkaNetClient(**client_properties(settings))
             self._client._net.start()
@@ -169,9 +173,11 @@ class Membership:
             self._client.close()
 
     def _note_reachable(self, reachable: bool) -> None:
-        if reachable:
+        if reachable and self._unreachable_since is not None:
+            log.info("the coordinator of the group %s answers again", self._settings.group_id)
             self._unreachable_since = None
-        elif self._unreachable_since is None:
+        elif not reachable and self._unreachable_since is None:
+            log.warning("the coordinator of the group %s does not answer", self._settings.group_id)
             self._unreachable_since = time.monotonic()
 
 
@@ -264,4 +270,6 @@ def client_properties(settings: WorkerSettings) -> dict[str, Any]:
     """What kafka-python is told, of what librdkafka is told."""
     names = CLIENT_PROPERTIES
     given = {names[name]: value for name, value in settings.client.items() if name in names}
+    if "security_protocol" in given:
+        given["security_protocol"] = str(given["security_protocol"]).upper()  # librdkafka takes any case
     return {"bootstrap_servers": settings.bootstrap.split(","), "client_id": f"connect-{settings.group_id}", **given}
