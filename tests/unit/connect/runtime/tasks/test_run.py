@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -47,9 +47,11 @@ class Told:
     def on_topic(self, connector: str, topic: str, task: int) -> None: ...
 
 
-def make(work: Callable[[], None], target: TargetState = TargetState.STARTED, **config: str) -> Any:
+def make(
+    work: Callable[[], None], target: TargetState = TargetState.STARTED, config: Mapping[str, str] | None = None
+) -> Any:
     task, told = Scripted(work), Told()
-    spec = TaskSpec(TaskId("c", 0), config, config, 1, 1)
+    spec = TaskSpec(TaskId("c", 0), config or {}, config or {}, 1, 1)
     parts = Parts(task, {}, Converter(), Converter(), Converter())
     return ScriptedRun(spec, SETTINGS, told, target, lambda: parts), task, told
 
@@ -80,7 +82,7 @@ def test_secrets_are_not_in_the_trace() -> None:
     def work() -> None:
         raise ValueError("cannot use s3cret!")
 
-    run, _, told = make(work, **{"db.password": "s3cret!"})
+    run, _, told = make(work, config={"db.password": "s3cret!"})
     run.run()
     assert "s3cret!" not in told.trace and "cannot use [hidden]" in told.trace
 
