@@ -127,6 +127,9 @@ class KafkaOffsetStore:
         """From where the last reading ended. Only committed records: a transaction's offsets come with its records."""
         self.ensure_topic()  # before asking about it: the question alone may make it, with other settings
         ends = self._ends()
+        if any(self._positions.get(partition, 0) > end for partition, end in ends.items()):
+            self._positions.clear()  # the topic was deleted and made anew
+            self._table.clear()
         behind = {partition: end for partition, end in ends.items() if self._positions.get(partition, 0) < end}
         if not behind:
             return

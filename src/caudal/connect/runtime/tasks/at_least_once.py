@@ -94,6 +94,7 @@ class AtLeastOnce(SourceRun):
     def finish(self) -> None:
         self._acks.seal()
         self._flush(None)
+        self.still_wanted()
         self.commit_offsets()
         if self.failure is not None:
             raise self.failure
