@@ -86,6 +86,43 @@ def test_stopped_while_it_repeats_the_records_are_read_again(bench: Bench) -> No
     assert written(bench) == list(range(50))
 
 
+def test_records_of_a_flush_that_failed_are_read_again(bench: Bench, broker: EmbeddedBroker) -> None:
+    broker.create_topic("sink-flush", 2)
+    bench.produce("sink-flush", [{"n": n} for n in range(500)])
+    config = {"topics": "sink-flush", "flush.fails": "3", "fail.with": "retriable"}
+    task, heard = bench.start("Writing", "sink-flush", config)
+    wait_for(lambda: sum(committed(bench, "sink-flush", "sink-flush", 2)) == 500, "all offsets committed")
+    bench.stop(task)
+    assert heard.states == [State.RUNNING, State.UNASSIGNED]
+    assert len(bench.notes("lost")) == 3
+    assert written(bench) == list(range(500))
+
+
+def test_a_flush_that_fails_for_good_fails_the_task(bench: Bench) -> None:
+    bench.produce("sink-broken", [{"n": 1}])
+    _, heard = bench.start("Writing", "sink-broken", {"topics": "sink-broken", "flush.fails": "1"})
+    heard.wait(State.FAILED)
+    assert "the store is broken" in heard.traces[0]
+    assert committed(bench, "sink-broken", "sink-broken") == [-1001]
+
+
+def test_a_sink_says_what_it_is_done_with(bench: Bench) -> None:
+    bench.produce("sink-holding", [{"n": n} for n in range(100)])
+    task, _ = bench.start("Holding", "sink-holding", {"topics": "sink-holding"})
+    wait_for(lambda: committed(bench, "sink-holding", "sink-holding") == [90], "what the sink is done with")
+    bench.stop(task)
+    assert committed(bench, "sink-holding", "sink-holding") == [90]
+
+
+def test_a_topic_that_comes_later_is_read(bench: Bench) -> None:
+    task, heard = bench.start("Writing", "sink-later", {"topics": "sink-later"})
+    heard.wait(State.RUNNING)
+    time.sleep(1)  # so that the consumer has asked for it
+    bench.produce("sink-later", [{"n": 1}])
+    wait_for(lambda: written(bench) == [1], "the record")
+    bench.stop(task)
+
+
 def test_failed_records_go_to_the_dead_letter_topic_with_the_reason(bench: Bench, broker: EmbeddedBroker) -> None:
     broker.create_topic("sink-dead", 1)
     bench.produce("sink-dead", [{"n": 0}])
@@ -148,6 +185,7 @@ def test_a_dead_letter_that_is_refused_keeps_the_offset_back(bench: Bench, broke
     bench.produce("sink-refused", [b"not json at all"])
     config = {
         "topics": "sink-refused", "errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dead-small",
+        "errors.deadletterqueue.context.headers.enable": "true",
     }  # fmt: skip
     _, heard = bench.start("Writing", "sink-refused", config)
     heard.wait(State.FAILED)
