@@ -7,7 +7,16 @@ import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from caudal.connect import ConfigDef, Key, SinkConnector, SinkRecord, SinkTask, SourceConnector, SourceRecord, SourceTask
+from caudal.connect import (
+    ConfigDef,
+    Key,
+    SinkConnector,
+    SinkRecord,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+)
 from caudal.connect.configuration import Type, config_def
 
 

@@ -181,6 +181,7 @@ def test_what_workers_say_to_each_other_must_be_signed(worker: ConnectProcess, f
     file = folder / f"{name}.txt"
     file.write_text("one\n")
     worker.ask("PUT", f"/connectors/{name}/config", lines_config(name, file), 201)
+    until(lambda: worker.states(name), ["RUNNING", "RUNNING"])
     for headers, status in (
         ({}, 400),
         ({"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}, 403),
