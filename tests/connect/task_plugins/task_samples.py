@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ class CountingTask(SourceTask):
     def poll(self) -> Sequence[SourceRecord] | None:
         config = self.config
         if config["fail.at"] >= 0 and min(self.next) >= config["fail.at"]:
+            if config["fail.with"] == "secret":
+                raise ValueError(f"cannot log in with {self.context.config['my.password']}")
             fail(config["fail.with"])
         if self.next[0] >= config["count"]:
             self.context.stopping.wait(0.05)
@@ -149,6 +152,11 @@ class AsyncCounting(Counting):
 class DropAll(Transform[SourceRecord]):
     def apply(self, record: SourceRecord) -> SourceRecord | None:
         return None
+
+
+class Renamed(Transform[Any]):
+    def apply(self, record: Any) -> Any:
+        return replace(record, topic=f"new-{record.topic}")
 
 
 class Stubborn(Transform[Any]):

@@ -90,7 +90,7 @@ class TopicReader:
             "queued.max.messages.kbytes": 16384,
         }
         self._consumer = Consumer({**client, **settings})
-        self._admin = AdminClient(dict(client))
+        self._admin: AdminClient | None = AdminClient(dict(client))
         self._thread = threading.Thread(target=self._run, name=f"connect-{topic}", daemon=True)
 
     def start(self, seconds: float = START_SECONDS) -> None:
@@ -107,12 +107,16 @@ class TopicReader:
         self._stopping.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(ANSWER_SECONDS)
+        self._admin = None
 
     def read_to_end(self, seconds: float) -> bool:
         """Waits until everything that is committed now has been handed over."""
         deadline = time.monotonic() + seconds
+        admin = self._admin
+        if admin is None:
+            return False
         try:
-            ends = self._ends(seconds)
+            ends = self._ends(admin, seconds)
         except (KafkaException, TimeoutError) as error:
             self.trouble = str(error)
             return False
@@ -122,10 +126,10 @@ class TopicReader:
                     return all(self._positions[number] >= end for number, end in ends.items())
         return True
 
-    def _ends(self, seconds: float) -> dict[int, int]:
+    def _ends(self, admin: AdminClient, seconds: float) -> dict[int, int]:
         asked = {TopicPartition(self._topic, number): OffsetSpec.latest() for number in self._positions}
         # What a dead writer has left open is not waited for: nobody will ever read it.
-        answers = self._admin.list_offsets(
+        answers = admin.list_offsets(
             asked,
             isolation_level=IsolationLevel.READ_COMMITTED,
             request_timeout=max(1.0, min(seconds, ANSWER_SECONDS)),

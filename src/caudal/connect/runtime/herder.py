@@ -20,6 +20,7 @@ import caudal
 from caudal.connect.connector_config import as_texts
 from caudal.connect.connector_config import validate as validate_config
 from caudal.connect.errors import ConnectError
+from caudal.connect.plugins import add_plugin_path
 from caudal.connect.runtime import answers, config_state
 from caudal.connect.runtime.config_state import Asked, Configs, LogLevel, Record, RestartRequest
 from caudal.connect.runtime.connector_offsets import ConnectorOffsets
@@ -48,6 +49,7 @@ class WorkerHerder:
     """Subclasses say where configurations are kept, who may write them, and what of them runs here."""
 
     def __init__(self, settings: WorkerSettings, statuses: Statuses, start_task: StartTask | None = None) -> None:
+        add_plugin_path(settings.plugin_path)
         self.settings = settings
         self.worker_id = urlsplit(settings.url).netloc or settings.url
         self.queue = RequestQueue()

@@ -240,7 +240,9 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has n
         for worker in workers.values():
             taken |= worker.load
         missing = configs.load() - taken
-        released = self._outlook.released(missing) if missing and self._memory.tasks else NOTHING
+        released = (
+            self._outlook.released(missing) if missing and (self._memory.connectors or self._memory.tasks) else NOTHING
+        )
         now = time.monotonic()
         decision = decide(workers, configs.load(), self._memory, now, self._max_delay, released)
         self._memory = decision.memory

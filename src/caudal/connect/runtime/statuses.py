@@ -160,6 +160,7 @@ class StatusTopic(Statuses):
 
     def stop(self) -> None:
         self.flush()
+        self._producer = None
         if self._reader is not None:
             self._reader.stop()
 
@@ -171,7 +172,8 @@ class StatusTopic(Statuses):
         return self._reader is not None and self._reader.read_to_end(seconds)
 
     def _write(self, key: str, value: dict[str, Any] | None) -> None:
-        assert self._producer is not None, "the status topic is not open"
+        if self._producer is None:
+            return  # a late word of a worker that has stopped
         data = None if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
         try:
             self._producer.produce(self._topic, key=key.encode(), value=data, on_delivery=self._delivered)

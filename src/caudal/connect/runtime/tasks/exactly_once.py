@@ -90,8 +90,7 @@ class ExactlyOnce(SourceRun):
     def _told(self, error: Any, message: Any) -> None:
         """Errors only. Nothing is tolerated here: a transaction with a hole in it is no transaction."""
         if error is not None and self.failure is None:
-            topic = message.topic() if message is not None else "?"
-            self.failure = kafka_failure(f"Topic '{topic}' does not take a record of a transaction", error)
+            self.failure = kafka_failure(f"Topic '{message.topic()}' does not take a record of a transaction", error)
 
     def passed_over(self, record: SourceRecord) -> None:
         self._note(record)

@@ -1,22 +1,12 @@
-"""Connectors for the tests of workers: numbers into a topic and out of it, and some that misbehave as they are told."""
+"""A source for the tests of workers: numbers into a topic; it misbehaves where it is told to."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from caudal.connect import (
-    ConfigDef,
-    Key,
-    SinkConnector,
-    SinkRecord,
-    SinkTask,
-    SourceConnector,
-    SourceRecord,
-    SourceTask,
-)
+from caudal.connect import ConfigDef, Key, SourceConnector, SourceRecord, SourceTask
 from caudal.connect.configuration import Type, config_def
 
 
@@ -72,36 +62,8 @@ class Numbers(SourceConnector):
         shared = {key: str(self._given[key]) for key in keys}
         return [{**shared, "part": str(n)} for n in range(min(most, self._given["parts"]))]
 
+    def exactly_once_support(self, config: Mapping[str, Any]) -> bool | None:
+        return True
+
     def on_failure(self, error: Exception, task: int | None) -> None:
         Numbers.failures.append((self.name, task, str(error)))
-
-
-class LinesTask(SinkTask):
-    """Every value as a line, fsynced at `flush`. One file for each partition; what is read twice is written twice."""
-
-    def start(self, config: dict[str, Any]) -> None:
-        self._folder = config["folder"]
-        self._waiting: list[SinkRecord] = []
-
-    def put(self, records: Sequence[SinkRecord]) -> None:
-        self._waiting.extend(records)
-
-    def flush(self, offsets: Any) -> None:
-        for record in self._waiting:
-            with open(f"{self._folder}/{record.topic}-{record.partition}.txt", "a") as file:
-                file.write(f"{record.offset} {record.value}\n")
-        self._waiting.clear()
-
-
-class Lines(SinkConnector):
-    task = LinesTask
-
-    @classmethod
-    def config(cls) -> ConfigDef:
-        return config_def(Key(name="folder", doc="Where the lines go."))
-
-    def start(self, config: dict[str, Any]) -> None:
-        self._given = config
-
-    def task_configs(self, most: int) -> list[dict[str, str]]:
-        return [{"folder": self._given["folder"], "started": str(int(time.time() * 0))} for _ in range(most)]
