@@ -18,9 +18,11 @@ import pytest
 
 from caudal import jars
 from caudal.connect import plugins
+from caudal.connect.configuration import REQUIRED, as_text
 from caudal.connect.converters.json import JsonConverter
 from caudal.connect.data import Schema
 from caudal.connect.errors import ConnectError
+from caudal.connect.plugins import PluginKind
 from caudal.connect.records import Record, SinkRecord
 from caudal.connect.transforms.casts import nearest_single
 from tests.unit.connect.transforms.cases import BadConfig, Case, configured, record_of
@@ -49,7 +51,8 @@ def all_cases() -> Iterator[Asked]:
             parts = ["key", "value"] if hasattr(module, f"{name}Key") and isinstance(case, Case) else ["value"]
             for part in parts:
                 plugin = name + part.title() if hasattr(module, f"{name}Key") else name
-                yield Asked(f"{plugin}: {case.name}", plugin, case, part)
+                kind = "" if isinstance(case, Case) else "bad configuration, "
+                yield Asked(f"{plugin}: {kind}{case.name}", plugin, case, part)
 
 
 def converter(with_schema: bool) -> JsonConverter:
@@ -104,25 +107,30 @@ def shown(record: Record) -> dict[str, Any]:
     }
 
 
+def ask(lines: list[str]) -> list[Any]:
+    """What Kafka's transforms answer, line by line."""
+    path = jars.class_path("kafka-client", "kafka-connect")
+    flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Duser.timezone=UTC"]
+    command = [jars.java(), *flags, "-cp", path, str(SOURCE)]
+    text = "\n".join(lines)
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=180, check=False)
+    assert result.returncode == 0, result.stderr
+    answered = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(answered) == len(lines), result.stderr
+    return answered
+
+
 @cache
 def answers() -> dict[str, dict[str, Any] | str]:
     """What Kafka's transforms make of all cases; a text where a record cannot be written as JSON."""
-    cases = list(all_cases())
     found: dict[str, dict[str, Any] | str] = {}
-    lines = []
-    for asked in cases:
+    lines = {}
+    for asked in all_cases():
         try:
-            lines.append((asked.id, json.dumps(request(asked))))
+            lines[asked.id] = json.dumps(request(asked))
         except (ConnectError, TypeError, ValueError) as error:
             found[asked.id] = f"{_NOT_IN_JSON}: {error}"
-    path = jars.class_path("kafka-client", "kafka-connect")
-    command = [jars.java(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Duser.timezone=UTC", "-cp", path, str(SOURCE)]
-    text = "\n".join(line for _, line in lines)
-    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=180, check=False)
-    assert result.returncode == 0, result.stderr
-    out = result.stdout.splitlines()
-    assert len(out) == len(lines), result.stderr
-    return found | {id: json.loads(line) for (id, _), line in zip(lines, out, strict=True)}
+    return found | dict(zip(lines, ask(list(lines.values())), strict=True))
 
 
 def ours(asked: Asked) -> Any:
@@ -132,7 +140,7 @@ def ours(asked: Asked) -> Any:
             return {}
         record = record_of(asked.case, asked.part)
         if not hasattr(transform, "apply"):
-            return {"test": transform.test(record)}  # type: ignore[attr-defined]
+            return {"test": transform.test(record)}
         made = transform.apply(record)
         return {"dropped": True} if made is None else normal(shown(made))
     except ConnectError as error:
@@ -158,9 +166,34 @@ def test_like_apache_kafka(asked: Asked) -> None:
     if isinstance(theirs, str):
         assert asked.case.java, theirs
         return
-    us, them = ours(asked), normal(theirs)
+    us = ours(asked)
+    try:
+        them = normal(theirs)
+    except ConnectError as error:
+        them = {"unreadable": str(error)}
     is_same = ("error" in us) == ("error" in them) and ("error" in us or us == them)
     if asked.case.java:
         assert not is_same, f"Kafka answers the same now, so this is not so any more: {asked.case.java}"
     else:
         assert is_same, f"ours:   {us}\nKafka's: {them}"
+
+
+def test_properties_are_apache_kafkas() -> None:
+    """Names, types, defaults and importance."""
+    found = [
+        plugin
+        for plugin in plugins.plugins(PluginKind.TRANSFORMATION, PluginKind.PREDICATE)
+        if plugin.cls.__module__.startswith("caudal.connect.transforms.")
+    ]
+    lines = [json.dumps({"class": plugin.java_name, "config": {}, "describe": True}) for plugin in found]
+    for plugin, theirs in zip(found, ask(lines), strict=True):
+        ours = {
+            key.name: {
+                "type": key.type.value,
+                "importance": key.importance.value,
+                "required": key.default is REQUIRED,
+                "default": None if key.default is REQUIRED else as_text(key.default),
+            }
+            for key in plugin.cls.config().keys
+        }
+        assert ours == theirs, plugin.name

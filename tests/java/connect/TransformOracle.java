@@ -2,6 +2,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.SchemaAndValue;
@@ -50,10 +51,17 @@ public class TransformOracle {
         Map<String, String> config = new HashMap<>();
         request.get("config").fields().forEachRemaining(each -> config.put(each.getKey(), each.getValue().asText()));
         Object plugin = Class.forName(request.get("class").asText()).getDeclaredConstructor().newInstance();
+        if (request.has("describe")) {
+            describe(plugin instanceof Predicate ? ((Predicate) plugin).config() : ((Transformation) plugin).config(), answer);
+            return;
+        }
         if (plugin instanceof Predicate) {
             Predicate predicate = (Predicate) plugin;
             predicate.config().parse(config);
             predicate.configure(config);
+            if (!request.has("key")) {
+                return;
+            }
             answer.put("test", predicate.test(record(request)));
             return;
         }
@@ -79,6 +87,18 @@ public class TransformOracle {
             ObjectNode shown = headers.addObject();
             shown.put("name", header.key());
             put(shown, "value", header.schema(), header.value());
+        }
+    }
+
+    private static void describe(ConfigDef definition, ObjectNode answer) {
+        for (ConfigDef.ConfigKey key : definition.configKeys().values()) {
+            Object fallback = key.defaultValue;
+            ObjectNode shown = answer.putObject(key.name);
+            shown.put("type", key.type.name());
+            shown.put("importance", key.importance.name());
+            shown.put("required", fallback == ConfigDef.NO_DEFAULT_VALUE);
+            boolean has = fallback != ConfigDef.NO_DEFAULT_VALUE;
+            shown.put("default", has ? ConfigDef.convertToString(fallback, key.type) : null);
         }
     }
 

@@ -108,7 +108,9 @@ class Cast(OnPart, Transform[Any]):
         if schema is None:
             return None, self._cast_fields(self.require_map(value).copy(), self._without_schema)
         new_schema, fields, defaults = self._plans(schema)
-        return new_schema, self._cast_fields(filled(self.require_struct(schema, value), defaults), fields)
+        return new_schema, self._cast_fields(
+            filled(value if value.__class__ is dict else self.require_struct(schema, value), defaults), fields
+        )
 
     def _cast_fields(self, made: dict[str, Any], fields: list[tuple[str, casts.Cast]]) -> dict[str, Any]:
         try:

@@ -44,6 +44,8 @@ def _integer(bits: int) -> Cast:
         if value.__class__ is int:
             return value if -half <= value < half else (value + half) % whole - half
         if value.__class__ is str:
+            if value.isdigit() and value.isascii() and (number := int(value)) < half:
+                return number
             if _INTEGER.fullmatch(value) is None or not -half <= int(value) < half:
                 raise Misfit(f"{value!r} is no integer of {bits} bits")
             return int(value)
@@ -52,8 +54,7 @@ def _integer(bits: int) -> Cast:
                 return 0
             cut = -limit if value < -limit else limit - 1 if value > limit - 1 else int(value)
             return (cut + half) % whole - half
-        number = _number(value)
-        return (int(number) + half) % whole - half
+        return (int(_number(value)) + half) % whole - half
 
     return cast
 
@@ -116,6 +117,8 @@ def text_of(value: Any, is_single: bool = False) -> str:
     """
     if value.__class__ is str:
         return value
+    if value.__class__ is int:
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

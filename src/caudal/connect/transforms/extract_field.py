@@ -41,7 +41,9 @@ class ExtractField(OnPart, Transform[Any]):
         if schema is None:
             return None, None if value is None else read_without_schema(self.require_map(value), self._steps)
         field_schema, read = self._plans(schema)
-        return field_schema, None if value is None else read(self.require_struct(schema, value))
+        if value is None:
+            return field_schema, None
+        return field_schema, read(value if value.__class__ is dict else self.require_struct(schema, value))
 
     def _compile(self, schema: Schema) -> tuple[Schema, Callable[[dict[str, Any]], Any]]:
         found = field_at(schema, self._steps)

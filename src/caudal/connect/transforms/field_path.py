@@ -96,6 +96,8 @@ def reader_by_schema(schema: Schema, steps: tuple[str, ...], replace_null: bool)
 
     def read(value: Any) -> Any:
         for name, default in plan:
+            if not isinstance(value, dict):
+                raise DataError(f"A struct with {name} was expected as the schema says, and {value!r} found.")
             value = value.get(name)
             if value is None:
                 if default is None:

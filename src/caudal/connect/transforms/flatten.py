@@ -6,26 +6,38 @@ is in an optional struct becomes optional, and the default of a struct becomes t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from caudal.connect.configuration import ConfigDef, Importance, Key, config_def
 from caudal.connect.converter import Transform
 from caudal.connect.data import Field, Kind, Schema
 from caudal.connect.errors import DataError
 from caudal.connect.records import Record
-from caudal.connect.transforms.part import Converted, OnKey, OnPart, OnValue, PerSchema, java_names, struct_like
+from caudal.connect.transforms.part import (
+    Converted,
+    Defaults,
+    OnKey,
+    OnPart,
+    OnValue,
+    PerSchema,
+    java_names,
+    path_picker,
+    picker,
+    struct_like,
+)
+
+_Pick = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class _Level:
-    """A struct: its own fields with their new names and defaults, and the structs in it."""
+class _Level(NamedTuple):
+    """A struct: its own fields under their new names, their defaults, and the structs in it."""
 
-    __slots__ = ("fields", "structs")
-
-    def __init__(self) -> None:
-        self.fields: list[tuple[str, str, Any]] = []
-        self.structs: list[tuple[str, _Level]] = []
+    names: list[tuple[str, str]]
+    pick: _Pick
+    defaults: Defaults
+    structs: list[tuple[str, _Level]]
 
 
 class Flatten(OnPart, Transform[Any]):
@@ -47,13 +59,18 @@ class Flatten(OnPart, Transform[Any]):
     def convert(self, schema: Schema | None, value: Any, record: Record) -> Converted:
         if value is None:
             return schema, None
-        made: dict[str, Any] = {}
         if schema is None:
+            made: dict[str, Any] = {}
             self._dissolve(self.require_map(value), "", made)
             return None, made
-        new_schema, level = self._plans(schema)
-        _collect(level, self.require_struct(schema, value), made)
-        return new_schema, made
+        new_schema, level, pick = self._plans(schema)
+        fields = value if value.__class__ is dict else self.require_struct(schema, value)
+        if pick is not None:
+            try:
+                return new_schema, pick(fields)
+            except (KeyError, TypeError):  # a field is missing, or a struct is null
+                pass
+        return new_schema, _collected(level, fields)
 
     def _dissolve(self, value: dict[Any, Any], before: str, made: dict[str, Any]) -> None:
         for name, each in value.items():
@@ -62,14 +79,17 @@ class Flatten(OnPart, Transform[Any]):
             else:
                 made[f"{before}{name}"] = each
 
-    def _compile(self, schema: Schema) -> tuple[Schema, _Level]:
+    def _compile(self, schema: Schema) -> tuple[Schema, _Level, _Pick | None]:
         self.require_struct(schema, {})
         fields: list[Field] = []
         level = self._level(schema, "", schema.optional, schema.default, fields)
-        return struct_like(schema, tuple(fields)), level
+        pick = None if _has_defaults(level) else path_picker(list(_paths(level, ())))
+        return struct_like(schema, tuple(fields)), level, pick
 
     def _level(self, schema: Schema, before: str, optional: bool, default: Any, fields: list[Field]) -> _Level:
-        level = _Level()
+        names: list[tuple[str, str]] = []
+        defaults: list[tuple[str, Any]] = []
+        structs: list[tuple[str, _Level]] = []
         for one in schema.fields:
             name = before + one.name
             is_optional = optional or one.schema.optional
@@ -78,7 +98,7 @@ class Flatten(OnPart, Transform[Any]):
                 own = default.get(one.name)
             if one.schema.kind is Kind.STRUCT:
                 within = self._level(one.schema, name + self._delimiter, is_optional, own, fields)
-                level.structs.append((one.name, within))
+                structs.append((one.name, within))
             elif one.schema.kind is Kind.MAP:
                 raise DataError(
                     f"{type(self).__name__}: the field {name} is a map, whose entries are not known before."
@@ -88,17 +108,39 @@ class Flatten(OnPart, Transform[Any]):
                 fields.append(
                     Field(name, replace(one.schema, optional=is_optional, default=own, has_default=has_default))
                 )
-                level.fields.append((one.name, name, one.schema.default))
-        return level
+                names.append((one.name, name))
+                if one.schema.default is not None:
+                    defaults.append((name, one.schema.default))
+        return _Level(names, picker(names), tuple(defaults), structs)
 
 
-def _collect(level: _Level, value: Any, made: dict[str, Any]) -> None:
-    get = {}.get if value is None else value.get
-    for name, new, default in level.fields:
-        found = get(name)
-        made[new] = found if found is not None or value is None else default
+def _has_defaults(level: _Level) -> bool:
+    return bool(level.defaults) or any(_has_defaults(within) for _, within in level.structs)
+
+
+def _paths(level: _Level, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    for old, new in level.names:
+        yield (*way, old), new
     for name, within in level.structs:
-        _collect(within, get(name), made)
+        yield from _paths(within, (*way, name))
+
+
+def _collected(level: _Level, value: Any) -> dict[str, Any]:
+    """All fields of a struct and of those in it. One that is null has fields that are null, whatever their defaults."""
+    if value is None:
+        made = level.pick({})
+        for _, within in level.structs:
+            made |= _collected(within, None)
+        return made
+    if not isinstance(value, dict):
+        raise DataError(f"Flatten: a struct was expected as the schema says, and {value!r} found.")
+    made = level.pick(value)
+    for name, default in level.defaults:
+        if made[name] is None:
+            made[name] = default
+    for name, within in level.structs:
+        made |= _collected(within, value.get(name))
+    return made
 
 
 class FlattenKey(OnKey, Flatten):

@@ -9,7 +9,7 @@ from caudal.connect.configuration import ConfigDef, Importance, Key, Type, confi
 from caudal.connect.converter import R, Transform
 from caudal.connect.data import Schema
 from caudal.connect.errors import ConfigError, DataError
-from caudal.connect.records import Header, Record
+from caudal.connect.records import Header, Headers, Record
 from caudal.connect.transforms.part import (
     Defaults,
     OnPart,
@@ -18,7 +18,6 @@ from caudal.connect.transforms.part import (
     filled,
     java_names,
     struct_like,
-    with_headers,
     with_key,
     with_value,
 )
@@ -66,8 +65,8 @@ class HeaderFrom(OnPart, Transform[Any]):
         self._replace_null: bool = config[REPLACE_NULL]
         self._plans = PerSchema(self._compile)
 
-    def _split(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any, Record]:
-        """The new schema and value, and the record with its new headers."""
+    def _split(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any, Headers]:
+        """The new schema, value and headers."""
         if schema is None:
             fields = self.require_map(value)
             added = [Header(header, fields.get(name)) for name, header in self._pairs]
@@ -76,8 +75,9 @@ class HeaderFrom(OnPart, Transform[Any]):
                 for name, _ in self._pairs:
                     value.pop(name, None)
         else:
-            fields = self.require_struct(schema, value)
-            schema, defaults, taken = self._plans(schema)
+            new_schema, defaults, taken = self._plans(schema)
+            fields = value if value.__class__ is dict else self.require_struct(schema, value)
+            schema = new_schema
             added = []
             for name, header, field_schema, default in taken:
                 found = fields.get(name)
@@ -86,7 +86,7 @@ class HeaderFrom(OnPart, Transform[Any]):
                 value = filled(fields, defaults)
                 for name, *_ in taken:
                     value.pop(name, None)
-        return schema, value, with_headers(record, (*record.headers, *added))
+        return schema, value, (*record.headers, *added)
 
     def _compile(self, schema: Schema) -> _Plan:
         self.require_struct(schema, {})
@@ -109,8 +109,8 @@ class HeaderFromKey(HeaderFrom):
     part = "key"
 
     def apply(self, record: R) -> R | None:
-        schema, key, made = self._split(record.key_schema, record.key, record)
-        return made if not self._moves else with_key(made, schema, key)  # type: ignore[return-value]
+        schema, key, headers = self._split(record.key_schema, record.key, record)
+        return with_key(record, schema, key, headers)
 
 
 class HeaderFromValue(HeaderFrom):
@@ -118,5 +118,5 @@ class HeaderFromValue(HeaderFrom):
     part = "value"
 
     def apply(self, record: R) -> R | None:
-        schema, value, made = self._split(record.value_schema, record.value, record)
-        return made if not self._moves else with_value(made, schema, value)  # type: ignore[return-value]
+        schema, value, headers = self._split(record.value_schema, record.value, record)
+        return with_value(record, schema, value, headers)

@@ -93,7 +93,7 @@ class InsertField(OnPart, Transform[Any]):
                     made[name] = found
             return None, made
         new_schema, defaults = self._plans(schema)
-        made = self.require_struct(schema, value).copy()
+        made = (value if value.__class__ is dict else self.require_struct(schema, value)).copy()
         for name, default in defaults:
             if made.get(name) is None:
                 made[name] = default
@@ -120,7 +120,7 @@ def _milliseconds(record: Record) -> int | None:
 
 
 def _moment(record: Record) -> datetime | None:
-    return None if record.timestamp is None else _EPOCH + timedelta(milliseconds=record.timestamp)
+    return None if record.timestamp is None else _EPOCH + timedelta(0, 0, 0, record.timestamp)
 
 
 class InsertFieldKey(OnKey, InsertField):

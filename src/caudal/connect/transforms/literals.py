@@ -42,7 +42,8 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<sign>[\[\]{},])|(?P<colon>:)|\"(?P<text>(?:[^\"\\]|\\.)*)\"|(?P<bare>[^\[\]{},\"\s][^\[\]{},\"]*))",
     re.DOTALL,
 )
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# A number begins with a digit or a sign: `.5` is a text.
+_NUMBER = re.compile(r"(?!\.)[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class _NoLiteral(Exception):
@@ -121,7 +122,7 @@ def _value(text: str, at: int) -> tuple[Decoded, int]:
     if token is None:
         raise _NoLiteral
     if token["text"] is not None:
-        content = re.sub(r"\\(.)", r"\1", token["text"], flags=re.DOTALL)
+        content = token["text"]  # a backslash only keeps a quote from ending it
         return (_temporal(content) if content else None) or Decoded(STRING, content), token.end()
     if token["sign"] == "[":
         return _array(text, token.end())
@@ -190,7 +191,7 @@ def _sign(text: str, at: int, sign: str) -> int | None:
 
 
 def _shared(elements: list[Decoded]) -> Schema:
-    """One schema for all: the same one, or the widest of the numbers. Nulls fit any, and make it optional."""
+    """One schema for all: the same one, or the widest of the numbers. Nulls go with nothing else."""
     schemas = [each.schema for each in elements if each.schema is not None]
     if not schemas:
         return STRING.as_optional()
@@ -200,7 +201,9 @@ def _shared(elements: list[Decoded]) -> Schema:
             widest = max(schema, widest, key=lambda each: _NUMBERS.index(each.kind))
         elif schema.kind is not widest.kind or schema.name != widest.name:
             raise _NoLiteral
-    return widest.as_optional() if len(schemas) < len(elements) else widest
+    if len(schemas) < len(elements):
+        raise _NoLiteral
+    return widest
 
 
 def _aligned(schema: Schema, element: Decoded) -> Any:

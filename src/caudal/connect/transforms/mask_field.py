@@ -35,6 +35,7 @@ _EMPTY: dict[type[Any], Any] = {
     time: time(),
     datetime: datetime(1970, 1, 1, tzinfo=UTC),
 }
+_Masks = dict[type[Any], Any]  # by the class of the value; kept for each field of a schema
 _BITS = {Kind.INT8: 8, Kind.INT16: 16, Kind.INT32: 32, Kind.INT64: 64}
 
 
@@ -64,39 +65,37 @@ class MaskField(OnPart, Transform[Any]):
         self._replacement: str | None = config["replacement"]
         self._replace_null: bool = config[REPLACE_NULL]
         self._plans = PerSchema(self._compile)
-        self._masks: dict[tuple[type[Any], Schema | None], Any] = {}
+        self._masks: _Masks = {}
 
     def convert(self, schema: Schema | None, value: Any, record: Record) -> Converted:
         if schema is None:
             made = self.require_map(value).copy()
             for name in self._fields:
                 found = made.get(name)
-                made[name] = None if found is None else self._masked(name, found, None)
+                made[name] = None if found is None else self._masked(name, found, None, self._masks)
             return None, made
         fields, defaults = self._plans(schema)
-        made = filled(self.require_struct(schema, value), defaults)
-        for name, field_schema in fields:
+        made = filled(value if value.__class__ is dict else self.require_struct(schema, value), defaults)
+        for name, field_schema, masks in fields:
             found = made.get(name)
             if found is not None:
-                made[name] = self._masked(name, found, field_schema)
+                made[name] = self._masked(name, found, field_schema, masks)
         return schema, made
 
-    def _compile(self, schema: Schema) -> tuple[list[tuple[str, Schema]], Defaults]:
+    def _compile(self, schema: Schema) -> tuple[list[tuple[str, Schema, _Masks]], Defaults]:
         self.require_struct(schema, {})
-        fields = [(one.name, one.schema) for one in schema.fields if one.name in self._fields]
+        fields: list[tuple[str, Schema, _Masks]] = [
+            (one.name, one.schema, {}) for one in schema.fields if one.name in self._fields
+        ]
         return fields, defaults_of(schema, self._replace_null)
 
-    def _masked(self, name: str, value: Any, schema: Schema | None) -> Any:
-        key = (value.__class__, schema)
-        try:
-            return self._masks[key]
-        except KeyError:
-            pass
+    def _masked(self, name: str, value: Any, schema: Schema | None, masks: _Masks) -> Any:
+        mask = masks.get(value.__class__)
+        if mask is not None:
+            return mask
         mask = self._empty(name, value, schema) if self._replacement is None else self._replaced(name, value, schema)
         if not isinstance(mask, (list, dict)):  # those are not shared: somebody may add to them
-            if len(self._masks) >= PerSchema.MOST:
-                self._masks.clear()
-            self._masks[key] = mask
+            masks[value.__class__] = mask
         return mask
 
     def _empty(self, name: str, value: Any, schema: Schema | None) -> Any:

@@ -7,7 +7,7 @@ Cast)` and `CastValue(OnValue, Cast)`. Records are made by their constructors, p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -43,7 +43,8 @@ class OnPart:
         raise DataError(self._not_a_struct(f"{value.__class__.__name__}, without a schema", value))
 
     def require_struct(self, schema: Schema, value: Any) -> dict[str, Any]:
-        """A value with a schema whose fields are wanted."""
+        """A value with a schema whose fields are wanted. Whether that is a struct's is seen when it is compiled, so for
+        records `value.__class__ is dict` is enough to know."""
         if schema.kind is Kind.STRUCT and isinstance(value, dict):
             return value
         raise DataError(self._not_a_struct(f"{schema.kind}", value))
@@ -82,37 +83,41 @@ class OnValue(OnPart):
         return with_value(record, schema, value)
 
 
-def with_value(record: R, schema: Schema | None, value: Any) -> R:
+def with_value(record: R, schema: Schema | None, value: Any, headers: Headers | None = None) -> R:
     made: Record
+    if headers is None:
+        headers = record.headers
     if record.__class__ is SinkRecord:
         made = SinkRecord(
             record.topic, record.partition, record.offset, value, schema, record.key, record.key_schema,
-            record.timestamp, record.timestamp_type, record.headers, record.original,
+            record.timestamp, record.timestamp_type, headers, record.original,
         )  # fmt: skip
     elif record.__class__ is SourceRecord:
         made = SourceRecord(
             record.partition, record.offset, record.topic, value, schema, record.key, record.key_schema,
-            record.kafka_partition, record.timestamp, record.headers,
+            record.kafka_partition, record.timestamp, headers,
         )  # fmt: skip
     else:
-        made = replace(record, value=value, value_schema=schema)
+        made = replace(record, value=value, value_schema=schema, headers=headers)
     return made  # type: ignore[return-value]
 
 
-def with_key(record: R, schema: Schema | None, key: Any) -> R:
+def with_key(record: R, schema: Schema | None, key: Any, headers: Headers | None = None) -> R:
     made: Record
+    if headers is None:
+        headers = record.headers
     if record.__class__ is SinkRecord:
         made = SinkRecord(
             record.topic, record.partition, record.offset, record.value, record.value_schema, key, schema,
-            record.timestamp, record.timestamp_type, record.headers, record.original,
+            record.timestamp, record.timestamp_type, headers, record.original,
         )  # fmt: skip
     elif record.__class__ is SourceRecord:
         made = SourceRecord(
             record.partition, record.offset, record.topic, record.value, record.value_schema, key, schema,
-            record.kafka_partition, record.timestamp, record.headers,
+            record.kafka_partition, record.timestamp, headers,
         )  # fmt: skip
     else:
-        made = replace(record, key=key, key_schema=schema)
+        made = replace(record, key=key, key_schema=schema, headers=headers)
     return made  # type: ignore[return-value]
 
 
@@ -206,10 +211,35 @@ def defaults_of(schema: Schema, replace_null: bool) -> Defaults:
     return tuple((one.name, one.schema.default) for one in schema.fields if one.schema.default is not None)
 
 
-def filled(value: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
+def filled(value: dict[str, Any], defaults: Defaults) -> dict[str, Any]:
     """A copy, with defaults for nulls."""
-    copy = dict(value)
+    copy = value.copy()
     for name, default in defaults:
         if copy.get(name) is None:
             copy[name] = default
     return copy
+
+
+def picker(names: Sequence[tuple[str, str]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Makes a dict of some fields, (old, new), of another; null where it has none.
+
+    >>> picker([("a", "x"), ("b", "b")])({"a": 1})
+    {'x': 1, 'b': None}
+    """
+    at_once = path_picker([((old,), new) for old, new in names])
+
+    def pick(value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return at_once(value)
+        except KeyError:
+            get = value.get
+            return {new: get(old) for old, new in names}
+
+    return pick
+
+
+def path_picker(paths: Sequence[tuple[tuple[str, ...], str]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A dict of what is at the ends of some paths, as one generated expression; names are in it as literals. Raises
+    KeyError or TypeError where a path leads nowhere."""
+    entries = [f"{new!r}: v{''.join(f'[{step!r}]' for step in path)}" for path, new in paths]
+    return eval(f"lambda v: {{{', '.join(entries)}}}", {})  # type: ignore[no-any-return]

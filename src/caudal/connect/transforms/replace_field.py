@@ -12,7 +12,18 @@ from caudal.connect.configuration import ConfigDef, Importance, Key, Type, confi
 from caudal.connect.converter import Transform
 from caudal.connect.data import Field, Schema
 from caudal.connect.records import Record
-from caudal.connect.transforms.part import Converted, OnKey, OnPart, OnValue, PerSchema, java_names, struct_like
+from caudal.connect.transforms.part import (
+    Converted,
+    Defaults,
+    OnKey,
+    OnPart,
+    OnValue,
+    PerSchema,
+    defaults_of,
+    java_names,
+    picker,
+    struct_like,
+)
 from caudal.connect.transforms.properties import REPLACE_NULL, REPLACE_NULL_KEY
 
 
@@ -68,37 +79,28 @@ class ReplaceField(OnPart, Transform[Any]):
         if value is None:
             return schema, None
         if schema is None:
-            new = self._renames.get
-            keeps = self._keeps
-            return None, {new(name, name): each for name, each in self.require_map(value).items() if keeps(name)}
-        new_schema, build = self._plans(schema)
-        return new_schema, build(self.require_struct(schema, value))
+            new, exclude, include = self._renames.get, self._exclude, self._include
+            fields = self.require_map(value).items()
+            if include:
+                return None, {new(name, name): each for name, each in fields if name in include and name not in exclude}
+            return None, {new(name, name): each for name, each in fields if name not in exclude}
+        new_schema, pick, defaults = self._plans(schema)
+        made = pick(value if value.__class__ is dict else self.require_struct(schema, value))
+        for name, default in defaults:
+            if made[name] is None:
+                made[name] = default
+        return new_schema, made
 
     def _keeps(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
 
-    def _compile(self, schema: Schema) -> tuple[Schema, Callable[[dict[str, Any]], dict[str, Any]]]:
+    def _compile(self, schema: Schema) -> tuple[Schema, Callable[[dict[str, Any]], dict[str, Any]], Defaults]:
         self.require_struct(schema, {})
         kept = [one for one in schema.fields if self._keeps(one.name)]
-        new_schema = struct_like(
-            schema, tuple(Field(self._renames.get(one.name, one.name), one.schema) for one in kept)
-        )
         names = [(one.name, self._renames.get(one.name, one.name)) for one in kept]
-        defaults = [
-            (self._renames.get(one.name, one.name), one.schema.default)
-            for one in kept
-            if self._replace_null and one.schema.default is not None
-        ]
-
-        def build(value: dict[str, Any]) -> dict[str, Any]:
-            get = value.get
-            made = {new: get(old) for old, new in names}
-            for name, default in defaults:
-                if made[name] is None:
-                    made[name] = default
-            return made
-
-        return new_schema, build
+        fields = tuple(Field(new, one.schema) for one, (_, new) in zip(kept, names, strict=True))
+        made = struct_like(schema, fields)
+        return made, picker(names), defaults_of(made, self._replace_null)
 
 
 class ReplaceFieldKey(OnKey, ReplaceField):

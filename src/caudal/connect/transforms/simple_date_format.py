@@ -287,7 +287,6 @@ class _Reading:
         return int(match[1])
 
     def _word(self, words: tuple[str, ...]) -> int:
-        self._skip_blanks()
         rest = self.text[self.at :].lower()
         for index, word in enumerate(words):
             for form in (word, word[:3]):

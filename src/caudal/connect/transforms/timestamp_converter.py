@@ -113,10 +113,10 @@ class TimestampConverter(OnPart, Transform[Any]):
         }
         writers: dict[str, _Write] = {
             "string": self._format.write if self._format is not None else str,
-            "unix": self._to_unix,
+            "unix": _to_milliseconds if self._per_second == 1000 else self._to_unix,
             "Date": lambda moment: moment.date(),
-            "Time": lambda moment: moment.time(),
-            "Timestamp": lambda moment: moment,
+            "Time": lambda moment: _cut(moment).time(),
+            "Timestamp": _cut,
         }
         self._write = writers[self._target]
         self._plans = PerSchema(self._compile if self._field else self._compile_whole)
@@ -137,7 +137,7 @@ class TimestampConverter(OnPart, Transform[Any]):
         if not self._field:
             assert read is not None
             return new_schema, self._converted(read, value)
-        made = filled(self.require_struct(schema, value), defaults)
+        made = filled(value if value.__class__ is dict else self.require_struct(schema, value), defaults)
         if read is not None and (found := made.get(self._field)) is not None:
             made[self._field] = self._converted(read, found)
         return new_schema, made
@@ -216,10 +216,19 @@ class TimestampConverter(OnPart, Transform[Any]):
     def _from_unix(self, value: Any) -> datetime:
         if not isinstance(value, int) or isinstance(value, bool):
             raise DataError(f"{type(self).__name__} expected an int64 as its schema says, and found {value!r}.")
-        return _EPOCH + timedelta(milliseconds=_scaled(value, 1000, self._per_second))
+        return _EPOCH + timedelta(0, 0, 0, _scaled(value, 1000, self._per_second))
 
     def _to_unix(self, value: datetime) -> int:
-        return _scaled((value - _EPOCH) // _MILLISECOND, self._per_second, 1000)
+        return _scaled(_to_milliseconds(value), self._per_second, 1000)
+
+
+def _to_milliseconds(value: datetime) -> int:
+    return (value - _EPOCH) // _MILLISECOND
+
+
+def _cut(moment: datetime) -> datetime:
+    """To milliseconds."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000) if moment.microsecond % 1000 else moment
 
 
 def _scaled(value: int, times: int, by: int) -> int:
@@ -229,14 +238,9 @@ def _scaled(value: int, times: int, by: int) -> int:
 
 def _from_timestamp(value: Any) -> datetime:
     if isinstance(value, datetime):
-        moment = (
-            value
-            if value.tzinfo is UTC
-            else value.replace(tzinfo=UTC)
-            if value.tzinfo is None
-            else value.astimezone(UTC)
-        )
-        return moment.replace(microsecond=moment.microsecond // 1000 * 1000) if moment.microsecond else moment
+        if value.tzinfo is UTC:
+            return value
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     if isinstance(value, time):
         return _from_time(value)
     return _from_date(value)
@@ -253,7 +257,7 @@ def _from_date(value: Any) -> datetime:
 def _from_time(value: Any) -> datetime:
     if not isinstance(value, time):
         return _from_date(value)
-    return datetime(1970, 1, 1, value.hour, value.minute, value.second, value.microsecond // 1000 * 1000, UTC)
+    return datetime(1970, 1, 1, value.hour, value.minute, value.second, value.microsecond, UTC)
 
 
 class TimestampConverterKey(OnKey, TimestampConverter):

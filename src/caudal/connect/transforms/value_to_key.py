@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def
 from caudal.connect.converter import R, Transform
 from caudal.connect.data import Field, Kind, Schema
 from caudal.connect.errors import DataError
-from caudal.connect.transforms.part import OnPart, PerSchema, java_names, with_key
+from caudal.connect.transforms.part import Defaults, OnPart, PerSchema, defaults_of, java_names, picker, with_key
 from caudal.connect.transforms.properties import REPLACE_NULL, REPLACE_NULL_KEY, non_empty_list
 
 
@@ -40,15 +40,14 @@ class ValueToKey(OnPart, Transform[Any]):
         if schema is None:
             get = self.require_map(value).get
             return with_key(record, None, {name: get(name) for name in self._fields})
-        key_schema, fields = self._plans(schema)
-        get = self.require_struct(schema, value).get
-        key = {}
-        for name, default in fields:
-            found = get(name)
-            key[name] = default if found is None else found
+        key_schema, pick, defaults = self._plans(schema)
+        key = pick(value if value.__class__ is dict else self.require_struct(schema, value))
+        for name, default in defaults:
+            if key[name] is None:
+                key[name] = default
         return with_key(record, key_schema, key)
 
-    def _compile(self, schema: Schema) -> tuple[Schema, list[tuple[str, Any]]]:
+    def _compile(self, schema: Schema) -> tuple[Schema, Callable[[dict[str, Any]], dict[str, Any]], Defaults]:
         self.require_struct(schema, {})
         fields = []
         for name in self._fields:
@@ -56,7 +55,6 @@ class ValueToKey(OnPart, Transform[Any]):
             if found is None:
                 raise DataError(f"ValueToKey: the value has no field {name}: correct `fields`.")
             fields.append(Field(name, found.schema))
-        return (
-            Schema(Kind.STRUCT, fields=tuple(fields)),
-            [(one.name, one.schema.default if self._replace_null else None) for one in fields],
-        )
+        key_schema = Schema(Kind.STRUCT, fields=tuple(fields))
+        names = [(name, name) for name in self._fields]
+        return key_schema, picker(names), defaults_of(key_schema, self._replace_null)

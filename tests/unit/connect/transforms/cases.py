@@ -9,15 +9,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-from caudal.connect.converter import Transform
+from caudal.connect.converter import Predicate, Transform
 from caudal.connect.data import STRING, Schema
 from caudal.connect.errors import ConfigError, DataError
 from caudal.connect.records import Headers, Record, SinkRecord, SourceRecord
 
+P = TypeVar("P", bound=Transform[Any] | Predicate[Any])
 SAME: Any = object()  # the record itself comes back
 DROPPED: Any = object()
 TIMESTAMP = 1_700_000_000_123  # 2023-11-14T22:13:20.123Z
@@ -56,10 +57,10 @@ def by_default(schema: Schema, default: Any) -> Schema:
     return replace(schema, default=default, has_default=True)
 
 
-def configured(cls: type[Transform[Any]], config: Mapping[str, Any]) -> Transform[Any]:
-    transform = cls()
-    transform.configure(cls.config().parse(config))
-    return transform
+def configured(cls: type[P], config: Mapping[str, Any]) -> P:
+    plugin = cls()
+    plugin.configure(cls.config().parse(config))
+    return plugin
 
 
 def record_of(case: Case, part: str) -> Record:
@@ -101,7 +102,13 @@ def check(cls: type[Transform[Any]], case: Case, part: str = "value") -> None:
     _check_schema_is_kept(transform, record, made, part)
 
 
-def check_bad_config(cls: type[Transform[Any]], case: BadConfig) -> None:
+def check_predicate(cls: type[Predicate[Any]], case: Case) -> None:
+    predicate = configured(cls, case.config)
+    assert predicate.test(record_of(case, "value")) is case.becomes
+    assert predicate.test(record_of(case, "value")) is case.becomes  # it may have kept the answer
+
+
+def check_bad_config(cls: type[Transform[Any]] | type[Predicate[Any]], case: BadConfig) -> None:
     with pytest.raises(ConfigError, match=case.error):
         configured(cls, case.config)
 

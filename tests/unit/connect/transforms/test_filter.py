@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.connect.transforms.cases import DROPPED, Case, check
 
 from caudal.connect.data import INT32, STRING, struct
 from caudal.connect.transforms.filter import Filter
-from tests.unit.connect.transforms.cases import DROPPED, Case, check
 
 CASES = [
     Case("with a schema", {}, {"a": 1}, struct("row", a=INT32), DROPPED),

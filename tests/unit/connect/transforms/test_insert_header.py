@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.unit.connect.transforms.cases import BadConfig, Case, check, check_bad_config
 
 from caudal.connect.data import (
     BOOLEAN,
@@ -27,7 +28,6 @@ from caudal.connect.data import (
 )
 from caudal.connect.records import Header
 from caudal.connect.transforms.insert_header import InsertHeader
-from tests.unit.connect.transforms.cases import BadConfig, Case, check, check_bad_config
 
 OLD = Header("h", "old", STRING)
 
@@ -49,8 +49,18 @@ CASES = [
     literal("1.5", 1.5, FLOAT32),
     literal("1.0", 1, INT8),
     literal("1e3", 1000, INT16),
-    literal("1.5e300", 1.5e300, FLOAT64, java="Kafka takes all that is wider than a long and has no point for a Decimal"),
+    literal("1.5e300", 1.5e300, FLOAT64),
     literal("12345678901234567890", Decimal("12345678901234567890"), decimal(0)),
+    literal("-.5", -0.5, FLOAT32),
+    literal(".5", ".5", STRING),
+    literal("1_000", "1_000", STRING),
+    literal("NaN", "NaN", STRING),
+    literal('"quoted"', '"quoted"', STRING),
+    literal("[1, null]", "[1, null]", STRING),
+    literal('["a\\"b"]', ['a\\"b'], array(STRING)),
+    literal('{1: "x"}', {1: "x"}, map_of(INT8, STRING)),
+    literal("[]", [], array(STRING.as_optional()), java="Kafka's array has no type of its elements"),
+    literal("12:30", "12:30", STRING, java="Kafka takes what is before the colon"),
     literal("true", True, BOOLEAN),
     literal("false", False, BOOLEAN),
     literal("True", "True", STRING),
@@ -59,7 +69,8 @@ CASES = [
     literal("2024-05-01", date(2024, 5, 1), DATE_SCHEMA),
     literal("12:30:15.250Z", time(12, 30, 15, 250_000), TIME_SCHEMA),
     literal("2024-05-01T12:30:15.250Z", datetime(2024, 5, 1, 12, 30, 15, 250_000, tzinfo=UTC), TIMESTAMP_SCHEMA),
-    literal("2024-05-0x", "2024-05-0x", STRING),
+    literal("2024-0x-01", "2024-0x-01", STRING),
+    literal("2024-05-0x", date(2024, 4, 30), DATE_SCHEMA),  # lenient: the day is 0, and what follows is not looked at
     literal("1.2.3", "1.2.3", STRING),
     literal("[1, 2, 3]", [1, 2, 3], array(INT8)),
     literal("[1, 300]", [1, 300], array(INT16)),
@@ -74,12 +85,24 @@ CASES = [
     literal('{"a": [1]}', {"a": [1]}, map_of(STRING, array(INT8))),
     literal('{"a" 1}', '{"a" 1}', STRING),
     literal("{a: 1}", "{a: 1}", STRING),
-    Case("behind the headers that are there", {"header": "h", "value.literal": "5"}, "v", STRING, record={"headers": (OLD,)},
-         changes={"headers": (OLD, Header("h", 5, INT8))}),
+    Case(
+        "behind the headers that are there",
+        {"header": "h", "value.literal": "5"},
+        "v",
+        STRING,
+        record={"headers": (OLD,)},
+        changes={"headers": (OLD, Header("h", 5, INT8))},
+    ),
     Case("a tombstone", {"header": "h", "value.literal": "x"}, changes={"headers": (Header("h", "x", STRING),)}),
-    Case("a source's record", {"header": "h", "value.literal": "x"}, "v", STRING, is_source=True,
-         changes={"headers": (Header("h", "x", STRING),)}),
-]  # fmt: skip
+    Case(
+        "a source's record",
+        {"header": "h", "value.literal": "x"},
+        "v",
+        STRING,
+        is_source=True,
+        changes={"headers": (Header("h", "x", STRING),)},
+    ),
+]
 BAD_CONFIGS = [
     BadConfig("no header", {"value.literal": "x"}, "header"),
     BadConfig("no value", {"header": "h"}, "value.literal"),
