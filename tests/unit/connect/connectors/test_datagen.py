@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.unit.connect.connectors.contexts import Offsets, start_source, start_sources
 
 from caudal.connect.connectors.datagen.connector import Datagen, quickstarts
 from caudal.connect.connectors.datagen.generator import generator
@@ -17,9 +18,8 @@ from caudal.connect.connectors.datagen.regex_sampler import regex_sampler
 from caudal.connect.data import Kind, Schema
 from caudal.connect.errors import ConfigError
 from caudal.connect.records import SourceRecord
-from tests.unit.connect.connectors.contexts import Offsets, start_source, start_sources
 
-PYTHON: dict[Kind, tuple[type, ...]] = {
+PYTHON: dict[Kind, tuple[type[Any], ...]] = {
     Kind.INT32: (int, date), Kind.INT64: (int, datetime), Kind.FLOAT32: (float,), Kind.FLOAT64: (float,),
     Kind.BOOLEAN: (bool,), Kind.STRING: (str,), Kind.BYTES: (bytes, Decimal), Kind.ARRAY: (list,), Kind.MAP: (dict,),
     Kind.STRUCT: (dict,),
@@ -108,7 +108,9 @@ def test_annotations() -> None:
     assert set(made(noted("string", options=["a", "b"]))) == {"a", "b"}
     assert {len(each) for each in made(noted("string", length=5))} == {5}
     assert {len(each) for each in made(noted("bytes", length={"min": 1, "max": 3}))} == {1, 2}
-    assert all(re.fullmatch("<[a-c]{2}>", each) for each in made(noted("string", regex="[a-c]{2}", prefix="<", suffix=">")))
+    assert all(
+        re.fullmatch("<[a-c]{2}>", each) for each in made(noted("string", regex="[a-c]{2}", prefix="<", suffix=">"))
+    )
     assert set(made({"type": "enum", "name": "e", "symbols": ["X", "Y"]})) == {"X", "Y"}
     assert set(made(["null", noted("int", options=[1])])) == {None, 1}
     assert set(made({"type": ["null", "int"], "arg.properties": {"position": 0}})) == {None}
@@ -119,7 +121,8 @@ def test_annotations() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a{2,4}b?", "(ab|cd)+", r"\d{3}-\w\s[^x]", "[^a-z]", "x*?y", r"^\+[1-9]\.$", "(?:q)(?P<n>z)", r"\D\W\S."]
+    "pattern",
+    ["a{2,4}b?", "(ab|cd)+", r"\d{3}-\w\s[^x]", "[^a-z]", "x*?y", r"^\+[1-9]\.$", "(?:q)(?P<n>z)", r"\D\W\S."],
 )
 def test_regular_expressions_match_their_samples(pattern: str) -> None:
     sample = regex_sampler(pattern)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.connect.connectors.contexts import Offsets, SourceSide, start_source, start_sources
 
 from caudal.connect.connectors.spool_directory.connector import SpoolDirectory
 from caudal.connect.connectors.spool_directory.typing_text import parse_schema
 from caudal.connect.data import STRING, Kind
 from caudal.connect.errors import ConnectError
 from caudal.connect.records import SourceRecord
-from tests.unit.connect.connectors.contexts import Offsets, SourceSide, start_source, start_sources
 
 
 class Spool:
@@ -57,7 +57,9 @@ class Spool:
         return [record.value for record in found]
 
     def names(self, folder: str) -> list[str]:
-        return sorted(str(path.relative_to(self.root / folder)) for path in (self.root / folder).rglob("*") if path.is_file())
+        return sorted(
+            str(path.relative_to(self.root / folder)) for path in (self.root / folder).rglob("*") if path.is_file()
+        )
 
 
 def test_files_are_read_once_and_moved(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_csv_with_inferred_types(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.put(
         "a.csv",
-        "\ufeffid,price,ok,day,at,zip,name\n1,0.5,true,2026-01-02,2026-01-02T03:04:05Z,00501,\"a,\n\"\"b\"\"\"\n2,,,,,,\n",
+        '\ufeffid,price,ok,day,at,zip,name\n1,0.5,true,2026-01-02,2026-01-02T03:04:05Z,00501,"a,\n""b"""\n2,,,,,,\n',
     )
     task, side = spool.start()
     records = spool.run(task)
@@ -169,7 +171,12 @@ def test_json_files_compressed_and_typed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.json", b"[1,"), ("a.txt", b"good\n\xff\n"), ("a.json.gz", gzip.compress(b"[1]")[:-6]), ("a.csv", b'a,a\n1,2\n')],
+    [
+        ("a.json", b"[1,"),
+        ("a.txt", b"good\n\xff\n"),
+        ("a.json.gz", gzip.compress(b"[1]")[:-6]),
+        ("a.csv", b"a,a\n1,2\n"),
+    ],
 )
 def test_files_that_cannot_be_read_go_to_the_error_folder(tmp_path: Path, name: str, content: bytes) -> None:
     format = "json" if ".json" in name else "auto"
@@ -196,7 +203,8 @@ def test_tasks_share_the_files(tmp_path: Path) -> None:
 
 
 def test_young_files_and_links_out_of_the_folder_are_left(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "root" if (tmp_path / "root").mkdir() is None else tmp_path, file_minimum_age_ms=3_600_000)
+    (tmp_path / "root").mkdir()
+    spool = Spool(tmp_path / "root", file_minimum_age_ms=3_600_000)
     spool.put("young.txt", "x\n")
     assert spool.values() == []
     (tmp_path / "secret.txt").write_text("secret\n")

@@ -139,7 +139,9 @@ def _described(config: Mapping[str, Any]) -> tuple[Generator, str]:
         case "quickstart":
             name = config["quickstart"].lower()
             if name not in quickstarts():
-                raise ConfigError(f"quickstart: there is no {name}; there are {', '.join(quickstarts())}.", "quickstart")
+                raise ConfigError(
+                    f"quickstart: there is no {name}; there are {', '.join(quickstarts())}.", "quickstart"
+                )
             described = json.loads((_QUICKSTARTS / f"{name}.json").read_text("utf-8"))
             made = generator(described["schema"])
             keyfield = keyfield or described["keyfield"]

@@ -25,7 +25,20 @@ Make = Callable[[Random, int], Any]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LETTERS = string.ascii_letters + string.digits
-_NAMES = ("Ada", "Alan", "Barbara", "Edsger", "Frances", "Grace", "Jim", "John", "Leslie", "Margaret", "Niklaus", "Radia")
+_NAMES = (
+    "Ada",
+    "Alan",
+    "Barbara",
+    "Edsger",
+    "Frances",
+    "Grace",
+    "Jim",
+    "John",
+    "Leslie",
+    "Margaret",
+    "Niklaus",
+    "Radia",
+)
 _WHOLE = {"int": 31, "long": 63}
 
 
@@ -64,7 +77,9 @@ def generator(given: Any, where: str = "schema", known: dict[str, Generator] | N
     return made
 
 
-def _made(kind: str, given: Mapping[str, Any], notes: Mapping[str, Any], where: str, known: dict[str, Generator]) -> Generator:
+def _made(
+    kind: str, given: Mapping[str, Any], notes: Mapping[str, Any], where: str, known: dict[str, Generator]
+) -> Generator:
     match kind:
         case "null":
             return Generator(data.STRING.as_optional(), lambda random, n: None)
@@ -274,5 +289,3 @@ def _options(given: Any, kind: str, schema: Schema, where: str) -> Make:
 
 def _wrong(where: str, what: str) -> ConfigError:
     return ConfigError(f"{where}: {what}.", "schema.string")
-
-

@@ -1,4 +1,4 @@
-"""Texts that a regular expression matches, chosen at random. Look-around, back references and conditions are refused."""
+"""Texts that a regular expression matches, chosen at random. Look-around and back references are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def regex_sampler(pattern: str) -> Sampler:
     True
     """
     try:
-        parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]  # no public name, but the only parser there is
+        parsed = re._parser.parse(pattern)  # no public name, but the only parser there is
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
     return _sequence(parsed)

@@ -1,15 +1,18 @@
 """Requests with headers, authentication and a measured patience: what the HTTP source and sink share.
 
-An answer is good (2xx), a refusal that will not change (`Refused`), or something to try again (`TryAgain`, after as long
-as the server says in Retry-After, or longer each time). Redirects are refusals: credentials go nowhere by themselves.
+An answer is good (2xx), a refusal that will not change (`Refused`), or something to try again (`TryAgain`, after as
+long as the server says in Retry-After, or longer each time). Redirects are refusals: credentials go nowhere by
+themselves.
 """
 
 from __future__ import annotations
 
 import email.utils
 import random
+import ssl
 import time
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -95,7 +98,9 @@ class Caller:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = config
         self._client = httpx.Client(
-            headers={"Accept": "application/json", **headers_of(config)}, timeout=config["request.timeout.ms"] / 1000
+            headers={"Accept": "application/json", **headers_of(config)},
+            timeout=config["request.timeout.ms"] / 1000,
+            verify=_ssl_context(),
         )
         self._token = ""
         self._token_until = 0.0
@@ -119,24 +124,28 @@ class Caller:
                 for part in answer.iter_bytes():
                     body += part
                     if len(body) > _MOST_BYTES:
-                        raise Refused(f"{_shown(url)} answers more than {_MOST_BYTES >> 20} MiB; ask for smaller pages.")
+                        raise Refused(
+                            f"{without_secrets(url)} answers more than {_MOST_BYTES >> 20} MiB; ask for smaller pages."
+                        )
                 return httpx.Response(
                     answer.status_code, headers=[(n, v) for n, v in answer.headers.items() if n != "content-encoding"],
                     content=bytes(body),
                 )  # fmt: skip
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise Refused(f"{_shown(url)} is not a URL for requests: {error}.") from None
+            raise Refused(f"{without_secrets(url)} is not a URL for requests: {error}.") from None
         except httpx.HTTPError as error:
-            raise TryAgain(f"{_shown(url)} does not answer: {str(error) or type(error).__name__}.") from None
+            raise TryAgain(f"{without_secrets(url)} does not answer: {str(error) or type(error).__name__}.") from None
 
     def _authorization(self) -> dict[str, str]:
         config = self._config
         match config["auth.type"]:
             case "BASIC":
                 auth = httpx.BasicAuth(config["connection.user"], str(config["connection.password"] or ""))
-                return {"Authorization": next(auth.auth_flow(httpx.Request("GET", "http://x"))).headers["Authorization"]}
+                return {
+                    "Authorization": next(auth.auth_flow(httpx.Request("GET", "http://x"))).headers["Authorization"]
+                }
             case "BEARER":
-                return {"Authorization": f"Bearer {str(config['bearer.token'])}"}
+                return {"Authorization": f"Bearer {config['bearer.token']!s}"}
             case "OAUTH2":
                 return {"Authorization": f"Bearer {self._access_token()}"}
         return {}
@@ -156,11 +165,17 @@ class Caller:
             self._token = str(found[config["oauth2.token.property"]])
             seconds = float(found.get("expires_in", 300))
         except httpx.HTTPError as error:
-            raise TryAgain(f"{_shown(url)} gives no token: {str(error) or type(error).__name__}.") from None
+            raise TryAgain(f"{without_secrets(url)} gives no token: {str(error) or type(error).__name__}.") from None
         except (ValueError, KeyError, TypeError):
-            raise Refused(f"{_shown(url)} answers without {config['oauth2.token.property']}.") from None
+            raise Refused(f"{without_secrets(url)} answers without {config['oauth2.token.property']}.") from None
         self._token_until = time.monotonic() + max(seconds - 30, seconds / 2)
         return self._token
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """One for all: reading the certificates takes 50 ms."""
+    return httpx.create_ssl_context()
 
 
 class Patience:
@@ -177,8 +192,9 @@ class Patience:
         self._failures += 1
         if self._failures > self._most:
             raise ConnectError(f"{error} It was tried {self._failures} times.") from error
-        wait = min(self._first * 2 ** (self._failures - 1), self._longest) * (0.5 + random.random() / 2)
-        return min(max(wait, error.after or 0.0), self._longest)
+        wait: float = min(self._first * 2 ** (self._failures - 1), self._longest) * (0.5 + random.random() / 2)
+        longest: float = self._longest
+        return min(max(wait, error.after or 0.0), longest)
 
     def reset(self) -> None:
         self._failures = 0
@@ -187,13 +203,13 @@ class Patience:
 def _good(answer: httpx.Response, method: str, url: str) -> httpx.Response:
     if answer.is_success:
         return answer
-    words = f"{_shown(url)} answers {answer.status_code} {answer.reason_phrase} to {method}"
+    words = f"{without_secrets(url)} answers {answer.status_code} {answer.reason_phrase} to {method}"
     text = answer.text[:200].replace("\n", " ").strip()
     words += f": {text}" if text else "."
     if answer.status_code in _AGAIN:
         raise TryAgain(words, _retry_after(answer.headers.get("retry-after")))
     if answer.is_redirect:
-        words = f"{_shown(url)} has moved to {answer.headers.get('location', 'somewhere')}; set that URL."
+        words = f"{without_secrets(url)} has moved to {answer.headers.get('location', 'somewhere')}; set that URL."
     raise Refused(words)
 
 
@@ -215,7 +231,7 @@ def _retry_after(given: str | None) -> float | None:
         return None
 
 
-def _shown(url: str) -> str:
+def without_secrets(url: str) -> str:
     """Without what may be secret: query and user."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rsplit('@', 1)[-1]}{parts.path}"

@@ -1,8 +1,8 @@
 """HttpSink: a request per record, or per batch of records that go to the same URL. At least once.
 
 A request that fails for a while (429, 5xx, no connection) makes the framework call again later, with the same records;
-those that were sent before are left out then. After a crash, records since the last commit are sent again. A record that
-is refused (4xx) is reported; of a refused batch each record is sent alone, so that only the bad ones are.
+those that were sent before are left out then. After a crash, records since the last commit are sent again. A record
+that is refused (4xx) is reported; of a refused batch each record is sent alone, so that only the bad ones are.
 """
 
 from __future__ import annotations

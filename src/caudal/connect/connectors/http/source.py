@@ -1,9 +1,10 @@
 """HttpSource: polls a URL whose answer is JSON, item by item, page by page.
 
-How it goes on is `offset.mode`: FIELD puts a field of the last item into the next request, CURSOR a value of the answer,
-NEXT_LINK follows the answer's link (or its Link header), INCREMENT counts pages, NONE reads the same list again. The
-offset of a record says the page and how many of its items were taken; pages that change in between, and lists that are
-read again, are where items could come twice: `id.pointer` leaves those out whose id was among the last ones.
+How it goes on is `offset.mode`: FIELD puts a field of the last item into the next request, CURSOR a value of the
+answer, NEXT_LINK follows the answer's link (or its Link header), INCREMENT counts pages, NONE reads the same list
+again. The offset of a record says the page and how many of its items were taken; pages that change in between, and
+lists that are read again, are where items could come twice: `id.pointer` leaves those out whose id was among the last
+ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ import orjson
 
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def, not_empty
 from caudal.connect.connector import SourceConnector, SourceTask
-from caudal.connect.connectors.http.calling import Caller, Patience, TryAgain, calling_keys, check_calling
+from caudal.connect.connectors.http.calling import (
+    Caller,
+    Patience,
+    TryAgain,
+    calling_keys,
+    check_calling,
+    without_secrets,
+)
 from caudal.connect.connectors.http.json_pointer import MISSING, at_pointer, valid_pointer
 from caudal.connect.data import STRING
 from caudal.connect.errors import ConnectError, DataError
@@ -34,7 +42,8 @@ class HttpSourceTask(SourceTask):
         self._mode = config["offset.mode"]
         self._caller = Caller(config)
         self._patience = Patience(config)
-        self._partition = {"url": config["url"]}
+        self._shown = without_secrets(config["url"])
+        self._partition = {"url": self._shown}
         stored = self.context.offsets.offset(self._partition) or {}
         self._offset: Any = stored.get("offset", self._initial())
         self._taken = int(stored.get("taken", 0))  # items of the page at `_offset` that are done
@@ -91,7 +100,7 @@ class HttpSourceTask(SourceTask):
         try:
             body = orjson.loads(answer.content)
         except ValueError as error:
-            raise ConnectError(f"{self._config['url']} does not answer with JSON: {error}.") from None
+            raise ConnectError(f"{self._shown} does not answer with JSON: {error}.") from None
         items = at_pointer(body, self._config["items.pointer"])
         if items is MISSING or items is None:
             return body, []
@@ -172,7 +181,7 @@ class HttpSource(SourceConnector):
     def config(cls) -> ConfigDef:
         return config_def(
             Key(name="topic", importance=Importance.HIGH, validator=not_empty, doc="The topic to write to."),
-            Key(name="url", importance=Importance.HIGH, validator=not_empty, doc="What to ask; ${offset} is filled in."),
+            Key(name="url", importance=Importance.HIGH, validator=not_empty, doc="What to ask, with ${offset}."),
             Key(name="request.method", default="GET", choices=("GET", "POST"), doc="How to ask."),
             Key(name="request.parameters", default="", doc="Behind the URL's ?, such as since=${offset}&limit=100."),
             Key(name="request.body", default="", doc="Of POST: JSON, with ${offset}."),

@@ -46,7 +46,7 @@ def _one_character(name: str, value: Any) -> None:
 KEYS: ConfigDef = config_def(
     Key(name="url", default="", importance=Importance.HIGH, group="Store",
         doc="Where files go: a local folder, s3://bucket/prefix, memory://… or any URL that fsspec writes to."),
-    Key(name="s3.bucket.name", default="", importance=Importance.HIGH, group="Store", doc="Instead of url: a bucket of S3."),
+    Key(name="s3.bucket.name", default="", importance=Importance.HIGH, group="Store", doc="Instead of url: a bucket."),
     Key(name="s3.region", default="", group="Store", doc="The region of the bucket; else the environment's."),
     Key(name="store.url", default="", group="Store", doc="The address of a store that speaks S3's protocol."),
     Key(name="aws.access.key.id", default="", group="Store", doc="Else the environment's credentials."),

@@ -60,10 +60,10 @@ def read(path: Path, how: Reading) -> Iterator[Item]:
             raise DataError(f"The file is not {how.encoding} text: {error}") from None
 
 
-def _opened(path: Path, compression: str) -> BinaryIO:
+def _opened(path: Path, compression: str) -> Any:
     match compression:
         case ".gz":
-            return gzip.open(path, "rb")  # type: ignore[return-value]
+            return gzip.open(path, "rb")
         case ".bz2":
             return bz2.open(path, "rb")
         case ".xz":

@@ -202,7 +202,9 @@ def _json_value(value: Any, schema: Schema, where: str) -> Any:
     match schema.kind:
         case Kind.STRUCT:
             _checked(value, dict)
-            return {one.name: _from_json(value.get(one.name), one.schema, f"{where}.{one.name}") for one in schema.fields}
+            return {
+                one.name: _from_json(value.get(one.name), one.schema, f"{where}.{one.name}") for one in schema.fields
+            }
         case Kind.ARRAY:
             assert schema.values is not None
             return [_from_json(one, schema.values, f"{where}[]") for one in _checked(value, list)]
@@ -232,4 +234,3 @@ def shaped(value: Any) -> str:
     """For messages: not a whole row of somebody's data."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}…"
-

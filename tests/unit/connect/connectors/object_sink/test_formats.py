@@ -18,15 +18,32 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 from caudal.connect.connectors.object_sink import open_file
 from caudal.connect.connectors.object_sink.connector import ObjectSink
 from caudal.connect.data import (
-    BOOLEAN, BYTES, DATE_SCHEMA, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, STRING, TIME_SCHEMA, TIMESTAMP_SCHEMA,
-    Field, Kind, Schema, array, decimal, map_of, struct,
+    BOOLEAN,
+    BYTES,
+    DATE_SCHEMA,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    TIME_SCHEMA,
+    TIMESTAMP_SCHEMA,
+    Field,
+    Kind,
+    Schema,
+    array,
+    decimal,
+    map_of,
+    struct,
 )  # fmt: skip
 from caudal.connect.records import SinkRecord, TopicPartition
-from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 PLACE = TopicPartition("t", 0)
 WIDE = struct(
@@ -118,7 +135,9 @@ def test_records_of_an_older_schema_are_projected(compatibility: str, projected:
     given = [SinkRecord("t", 0, 0, {"id": 0, "n": "x"}, new), SinkRecord("t", 0, 1, {"id": 1}, old)]
     found, _ = written(given, format="parquet", schema_compatibility=compatibility, flush_size=2)
     if projected:
-        assert [table(content).to_pylist() for content in found.values()] == [[{"id": 0, "n": "x"}, {"id": 1, "n": None}]]
+        assert [table(content).to_pylist() for content in found.values()] == [
+            [{"id": 0, "n": "x"}, {"id": 1, "n": None}]
+        ]
     else:
         assert [table(content).to_pylist() for content in found.values()] == [[{"id": 0, "n": "x"}]]
 
