@@ -117,3 +117,10 @@ def datetime_of(milliseconds: int) -> datetime:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
         raise DataError(f"{milliseconds} milliseconds since 1970 are outside the years 1 to 9999.") from None
+
+
+def as_utc(value: Any) -> datetime:
+    """A datetime with a zone; without one it is UTC."""
+    if not isinstance(value, datetime):
+        raise DataError(f"A datetime is needed, not {type(value).__name__}.")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value

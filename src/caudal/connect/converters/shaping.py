@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from caudal.connect.data import Kind, Schema
 from caudal.connect.errors import DataError
 
 Shape = Callable[[Any], Any]
+_NAMES: dict[str, Any] = {"Decimal": Decimal, "UTC": UTC, "date": date, "datetime": datetime, "time": time}
 
 RANGES = {
     Kind.INT8: (-(1 << 7), (1 << 7) - 1),
@@ -26,7 +29,7 @@ RANGES = {
 
 class Shaping(NamedTuple):
     shape: Shape
-    unchanged: str | None = None  # an expression of `x`, or "" if every value stays; None: never sure
+    unchanged: str | None = None  # an expression that begins with `x`; "": every value stays; None: none is sure to
 
 
 STAYS = Shaping(lambda value: value, "")
@@ -109,7 +112,7 @@ def listed(items: Shaping) -> Shape:
     """Of an array."""
     shape, unchanged = items
     each = "x" if unchanged == "" else f"x if {unchanged} else shape(x)" if unchanged else "shape(x)"
-    loop: Shape = eval(f"lambda values: [{each} for x in values]", {"shape": shape})
+    loop: Shape = eval(f"lambda values: [{each} for x in values]", {**_NAMES, "shape": shape})
 
     def shaped(value: Any) -> list[Any]:
         if not isinstance(value, (list, tuple)):
@@ -143,7 +146,7 @@ class Member(NamedTuple):
 def struct_shape(members: Sequence[Member], called: str, *, strict: bool = True) -> Shape:
     """From a dict to a dict. `strict` refuses fields that the schema does not have."""
     lines = []
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = dict(_NAMES)
     for index, (name, target, (shape, unchanged)) in enumerate(members):
         scope[f"c{index}"] = shape
         if unchanged == "":
