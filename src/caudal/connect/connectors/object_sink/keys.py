@@ -66,7 +66,7 @@ KEYS: ConfigDef = config_def(
     Key(name="parquet.codec", default="snappy", group="Format", doc="Compression of Parquet's pages.",
         choices=("none", "uncompressed", "snappy", "gzip", "zstd", "lz4")),
     Key(name="parquet.row.group.size", type=Type.INT, default=131_072, minimum=1, group="Format", doc="In records."),
-    Key(name="avro.codec", default="null", choices=("null", "deflate", "bzip2", "snappy", "zstandard"), group="Format",
+    Key(name="avro.codec", default="null", choices=("null", "deflate", "bzip2", "snappy"), group="Format",
         doc="Compression of Avro's blocks."),
     Key(name="format.bytearray.extension", default="bin", group="Format", doc="Of files of format bytes."),
     Key(name="format.bytearray.separator", default="\\n", group="Format", doc="After each value of format bytes."),
