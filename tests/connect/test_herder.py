@@ -16,7 +16,7 @@ from caudal.connect.runtime.config_state import connector_record
 from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import decode_assignment, decode_metadata
 from caudal.connect.runtime.model import Rebalancing, RestError, TargetState, TaskId
-from caudal.testing import EmbeddedBroker
+from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.connect.herder_harness import Cluster, read_topic, wait_for
 
 
@@ -47,7 +47,7 @@ def test_a_third_worker_gets_its_share_and_nothing_else_stops(cluster: Cluster) 
     cluster.start()
     cluster.create("a", 6)
     cluster.wait_for_states("a", *["RUNNING"] * 7)
-    before = {id: run for id, run in cluster.tasks.running().items()}
+    before = cluster.tasks.running()
     cluster.start()
     wait_for(lambda: sorted(cluster.tasks.by_worker().values()) == [2, 2, 2])
     cluster.wait_for_states("a", *["RUNNING"] * 7)
@@ -243,7 +243,8 @@ def test_one_task_is_restarted_where_it_runs(cluster: Cluster) -> None:
         for url in cluster.herders:  # whoever is asked
             was = cluster.tasks.running()[id]
             cluster.ask(lambda herder, id=id: herder.restart_task(id), url)  # type: ignore[misc]
-            now = wait_for(lambda id=id, was=was: (r := cluster.tasks.running().get(id)) is not was and r)  # type: ignore[misc]
+            wait_for(lambda id=id, was=was: cluster.tasks.running().get(id) not in (None, was))  # type: ignore[misc]
+            now = cluster.tasks.running()[id]
             assert now.url == was.url
     with pytest.raises(RestError) as refused:
         cluster.ask(lambda herder: herder.restart_task(TaskId("a", 9)))
@@ -277,6 +278,38 @@ def test_a_task_that_does_not_stop_is_abandoned(cluster: Cluster) -> None:
     assert cluster.states("a") == ["RUNNING"] * 3, "what an earlier run says is not heard"
 
 
+def test_a_task_whose_start_hangs_stops_no_other(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(broker.bootstrap, monkeypatch, fake=False, task_shutdown_seconds=0.5)
+    cluster.start()
+    topic = f"{cluster.name}-numbers"
+    cluster.create("a", 2, topic=topic, count="200", hang_in_part="0")
+    cluster.create("b", 1, topic=topic, count="200")
+    wait_for(lambda: len(cluster.ask(lambda herder: herder.topics("b"))) == 1)
+    wait_for(lambda: len(read_topic(broker.bootstrap, topic)) == 400, "what the two others write")
+    assert cluster.states("a") == ["RUNNING", "UNASSIGNED", "RUNNING"]
+    cluster.ask(lambda herder: herder.delete("a"))
+    cluster.wait_for_states("b", "RUNNING", "RUNNING")
+    cluster.stop_all()
+
+
+def test_a_broker_that_goes_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    with embedded_broker({"group.min.session.timeout.ms": "500"}) as broker:
+        cluster = Cluster(broker.bootstrap, monkeypatch, session_timeout_ms=1500)
+        cluster.start()
+        cluster.start()
+        cluster.create("a", 4)
+        cluster.wait_for_states("a", *["RUNNING"] * 5)
+        broker.stop()
+        # Others may have taken over by now, for all that a worker knows.
+        wait_for(lambda: cluster.tasks.running() == {}, "nothing runs on a worker that is cut off")
+        broker.start()
+        wait_for(lambda: len(cluster.tasks.running()) == 4)
+        cluster.create("b", 2)
+        cluster.wait_for_states("a", *["RUNNING"] * 5)
+        cluster.wait_for_states("b", *["RUNNING"] * 3)
+        cluster.stop_all()
+
+
 def test_connectors_are_made_while_workers_come_and_go(cluster: Cluster) -> None:
     cluster.start()
     stop = threading.Event()
@@ -296,8 +329,8 @@ def test_connectors_are_made_while_workers_come_and_go(cluster: Cluster) -> None
     names = [f"c{n}" for n in range(8)]
     try:
         first = next(iter(cluster.herders))
+        given = {"connector.class": "Numbers", "tasks.max": "1", "parts": "1"}
         for name in names:
-            given = {"connector.class": "Numbers", "tasks.max": "1", "parts": "1"}
             cluster.ask(lambda herder, name=name: herder.create(name, given, None), first)  # type: ignore[misc]
     finally:
         stop.set()

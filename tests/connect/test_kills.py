@@ -1,5 +1,7 @@
-"""Two workers, three connectors with six tasks, and `kill -9`: tasks move in time, and in the end nothing is missing and
-nothing is there twice."""
+"""Two workers, three connectors with six tasks, and `kill -9`.
+
+Tasks move in time, and in the end nothing is missing and nothing is there twice.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) 
     first.ask("POST", "/connectors", {"name": "ledger", "config": sink})
 
     for number in range(kills):
-        wait_for(lambda: sorted(_counts(owners(first))) == [3, 3], "three tasks on each", MOVE_SECONDS)
+        wait_for(lambda first=first: _counts(owners(first)) == [3, 3], "three tasks on each", MOVE_SECONDS)  # type: ignore[misc]
         victim, other = (first, second) if number % 2 else (second, first)
         workers.kill(victim)
         began = time.monotonic()

@@ -16,7 +16,8 @@ class LedgerTask(SinkTask):
         self._database = sqlite3.connect(config["file"], timeout=60, check_same_thread=False)
         with self._database:
             self._database.execute(
-                "CREATE TABLE IF NOT EXISTS ledger (topic, partition, offset, value, PRIMARY KEY (topic, partition, offset))"
+                "CREATE TABLE IF NOT EXISTS ledger"
+                " (topic, partition, offset, value, PRIMARY KEY (topic, partition, offset))"
             )
 
     def put(self, records: Sequence[SinkRecord]) -> None:

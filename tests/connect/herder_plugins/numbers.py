@@ -14,6 +14,8 @@ class NumbersTask(SourceTask):
     """0, 1, 2, … up to `count`, `batch` at a time."""
 
     def start(self, config: dict[str, Any]) -> None:
+        if config["hang.in.part"] == config["part"]:
+            threading.Event().wait(3600)
         self._partition = {"part": config["part"]}
         self._at = int((self.context.offsets.offset(self._partition) or {"next": 0})["next"])
         self._config = config
@@ -47,6 +49,7 @@ class Numbers(SourceConnector):
             Key(name="part", type=Type.INT, default=-1, doc="Which of them a task is."),
             Key(name="secret", type=Type.PASSWORD, default="", doc="To be kept."),
             Key(name="hang.in.start", type=Type.BOOLEAN, default=False, doc="The connector never starts."),
+            Key(name="hang.in.part", type=Type.INT, default=-1, doc="The task that never starts."),
             Key(name="fail.in.start", type=Type.STRING, default="", doc="The connector fails with these words."),
         )
 
@@ -58,7 +61,7 @@ class Numbers(SourceConnector):
             raise RuntimeError(config["fail.in.start"])
 
     def task_configs(self, most: int) -> list[dict[str, str]]:
-        keys = ("topic", "count", "batch", "pause.ms", "secret")
+        keys = ("topic", "count", "batch", "pause.ms", "secret", "hang.in.part")
         shared = {key: str(self._given[key]) for key in keys}
         return [{**shared, "part": str(n)} for n in range(min(most, self._given["parts"]))]
 

@@ -166,7 +166,7 @@ class ConfigState:
     def _connector(self, offset: int, name: str, value: dict[str, Any] | None) -> None:
         if value is None:
             for entries in (self._connectors, self._written, self._targets, self._pending, self._tasks, self._fenced):
-                entries.pop(name, None)  # type: ignore[attr-defined]
+                entries.pop(name, None)
             self._generations.pop(name, None)
             self._inconsistent.discard(name)
         else:

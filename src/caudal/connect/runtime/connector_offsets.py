@@ -139,8 +139,8 @@ class ConnectorOffsets:
     def _refused(self, reason: str) -> RestError:
         return RestError(
             500,
-            f"The offsets of the group {self._group} could not be changed ({reason}). If the connector was stopped just "
-            "now, its tasks may not have left the group yet: try again in a moment.",
+            f"The offsets of the group {self._group} could not be changed ({reason}). If the connector was stopped "
+            "just now, its tasks may not have left the group yet: try again in a moment.",
         )
 
     @contextmanager

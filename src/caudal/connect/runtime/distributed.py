@@ -17,9 +17,10 @@ from caudal.connect.runtime import config_state, session_key, worker_client
 from caudal.connect.runtime.config_state import Asked, Configs, Record
 from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import CONFIG_MISMATCH, NOTHING, Load
-from caudal.connect.runtime.herder import RETRY_SECONDS, TICK_SECONDS, WorkerHerder
+from caudal.connect.runtime.herder import RETRY_SECONDS, TICK_SECONDS
 from caudal.connect.runtime.membership import Joined, Membership, Outlook
-from caudal.connect.runtime.model import Forward, Rebalancing, RestError, State, TaskId
+from caudal.connect.runtime.model import Forward, Rebalancing, RestError, State, TargetState, TaskId
+from caudal.connect.runtime.rest_herder import RestHerder
 from caudal.connect.runtime.runs import StartTask
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.statuses import StatusTopic
@@ -31,7 +32,7 @@ STATUS_SECONDS = 3.0
 FENCE_ATTEMPTS = 10
 
 
-class DistributedHerder(WorkerHerder):
+class DistributedHerder(RestHerder):
     def __init__(self, settings: WorkerSettings, start_task: StartTask | None = None) -> None:
         client = settings.librdkafka()
         statuses = StatusTopic(client, settings.status_topic, settings.status_partitions, self.on_status)
@@ -65,8 +66,8 @@ class DistributedHerder(WorkerHerder):
         joined = self._membership.poll(TICK_SECONDS, self._assigned, self.configs)
         if joined is not None:
             self._on_joined(joined)
+        self._give_up_when_cut_off()
         if self._membership.is_joining():
-            self._give_up_when_cut_off()
             return
         if self._leads:
             self._take_the_pen()
@@ -114,7 +115,8 @@ class DistributedHerder(WorkerHerder):
         else:
             self.runs.reconcile(self._assigned, self.configs)
         if self._leads:
-            self.forget_the_deleted()
+            if self._has_pen:  # without it, there may be connectors that this worker has not read of yet
+                self.forget_the_deleted()
             if before.load() != self.configs.load():
                 self._membership.rejoin()
 
@@ -125,6 +127,7 @@ class DistributedHerder(WorkerHerder):
             log.warning("the group was not reached for %.0f s: everything is stopped", limit)
             self._assigned = NOTHING
             self.runs.stop_all()
+            self._membership.rejoin()  # the broker may come back without having missed this worker
 
     def _take_the_pen(self) -> None:
         now = int(time.time() * 1000)
@@ -132,6 +135,7 @@ class DistributedHerder(WorkerHerder):
             if not self._has_pen:
                 self._store.claim()
                 self._has_pen = True
+                self._reconcile()
             if session_key.is_due(self._store.snapshot.session_key, now):
                 self.write([config_state.session_key_record(session_key.new_key(now))])
         except (ConnectError, RestError) as error:
@@ -188,11 +192,16 @@ class DistributedHerder(WorkerHerder):
 
     def store_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
         if self._leads:
-            self.write(config_state.task_records(name, configs))
+            self._write_tasks(name, configs)
         elif self._leader_url is None:
             raise Rebalancing
         else:
             self._pool.submit(self._send_task_configs, self._leader_url, name, configs)
+
+    def _write_tasks(self, name: str, configs: list[dict[str, str]]) -> None:
+        """Of the leader, in its thread."""
+        if self.newest().target(name) is not TargetState.STOPPED:  # it has none, whoever had not heard of it yet
+            self.write(config_state.task_records(name, configs))
 
     def _send_task_configs(self, leader: str, name: str, configs: list[dict[str, str]]) -> None:
         try:
@@ -216,7 +225,7 @@ class DistributedHerder(WorkerHerder):
         def put() -> None:
             self.check_leader()
             self._must_exist(name)
-            self.write(config_state.task_records(name, configs))
+            self._write_tasks(name, configs)
 
         self.ask(put)
 
@@ -301,7 +310,7 @@ class DistributedHerder(WorkerHerder):
 
     def _note_fenced(self, name: str, configs: Configs) -> None:
         if self._store.snapshot.generation(name) != configs.generation(name):
-            raise Rebalancing  # tasks were configured meanwhile; whoever starts them asks again
+            raise ConnectError(f"The tasks of {name} were configured anew meanwhile.")
         self.write([config_state.fencing_record(name, len(configs.tasks(name)))])
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from caudal.broker.config.properties_file import parse_properties
 from caudal.connect.errors import ConfigError
 from caudal.connect.runtime.config_state import Configs, ConfigState, Record
-from caudal.connect.runtime.herder import WorkerHerder
 from caudal.connect.runtime.model import RestError
+from caudal.connect.runtime.rest_herder import RestHerder
 from caudal.connect.runtime.runs import StartTask
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.statuses import Statuses
 
 
-class StandaloneHerder(WorkerHerder):
+class StandaloneHerder(RestHerder):
     def __init__(
         self, settings: WorkerSettings, files: Iterable[Path] = (), start_task: StartTask | None = None
     ) -> None:

@@ -153,7 +153,9 @@ class StatusTopic(Statuses):
 
     def start(self) -> None:
         partitions = ensure_topic(self._client, self._topic, self._partitions)
-        self._producer = Producer({**self._client, "enable.idempotence": True, "acks": "all", "linger.ms": 0})
+        # Java's partitioner: where a Java worker takes over, a key must be in the same partition, or it is there twice.
+        settings = {"enable.idempotence": True, "acks": "all", "linger.ms": 0, "partitioner": "murmur2_random"}
+        self._producer = Producer({**self._client, **settings})
         self._reader = TopicReader(self._client, self._topic, partitions, self._deliver)
         self._reader.start()
         self._seen = self._tell_later  # the past is no news
