@@ -74,6 +74,12 @@ def test_every_worker_property_is_named() -> None:
     ], "the first two are told by their ending, the last by the one beside it"  # fmt: skip
 
 
+def test_every_connector_is_named() -> None:
+    for plugin in plugins(PluginKind.SOURCE, PluginKind.SINK):
+        if plugin.cls.__module__.startswith("caudal.connect.connectors."):
+            assert f"`{plugin.name}`" in PAGE, plugin.name
+
+
 def test_every_transform_and_predicate_is_named() -> None:
     for plugin in plugins(PluginKind.TRANSFORMATION, PluginKind.PREDICATE):
         name = plugin.name.removesuffix("Key").removesuffix("Value") if plugin.name != "HasHeaderKey" else plugin.name
