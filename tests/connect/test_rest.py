@@ -181,6 +181,7 @@ def test_what_workers_say_to_each_other_must_be_signed(worker: ConnectProcess, f
     file = folder / f"{name}.txt"
     file.write_text("one\n")
     worker.ask("PUT", f"/connectors/{name}/config", lines_config(name, file), 201)
+    until(lambda: worker.states(name), ["RUNNING", "RUNNING"])
     for headers, status in (
         ({}, 400),
         ({"X-Connect-Authorization": "AAAA", "X-Connect-Request-Signature-Algorithm": "HmacSHA256"}, 403),
@@ -227,6 +228,50 @@ def test_a_wrong_configuration_is_refused_by_its_key(
         assert validated["error_count"] >= 1
         errors = [error for each in validated["configs"] for error in each["value"]["errors"]]
         assert any(words in error for error in errors), errors
+
+
+ODD = [
+    None, True, 0, -1, 1e300, "", "x", [], [[]], [None], {}, {"": ""}, {"name": None}, {"name": {}},
+    {"name": "x" * 300},
+    {"name": "\x00", "config": {}}, {"name": "../x", "config": {"connector.class": ""}},
+    {"name": "x", "config": {"connector.class": "FileStreamSource", "tasks.max": 2**70}},
+    {"name": "x", "config": {"connector.class": "os.system", "file": "\x00"}},
+    {"name": "x", "config": {"connector.class": "Json", "topics": "a"}},
+    {"connector.class": "ObjectSink", "topics": ",,", "topics.regex": "(", "url": "nosuch://x", "flush.size": "0"},
+    {"connector.class": "FileStreamSink", "topics": "a", "transforms": "a,a,", "transforms.a.type": "Cast$Value"},
+    {"connector.class": "FileStreamSource", "file": "${file:/etc/passwd}", "topic": "${env:HOME}", "x": "${"},
+    {"offsets": [{"partition": {"filename": []}, "offset": {"position": "x"}}]},
+    {"offsets": [{"partition": {}, "offset": None}] * 2}, {"level": "INFO", "x": [[[]]]},
+]  # fmt: skip
+
+
+def test_odd_requests_are_refused_and_hurt_nobody(worker: ConnectProcess, folder: Path, name: str) -> None:
+    """Whatever is sent, wherever: it is the sender's mistake (4xx), and the worker goes on."""
+    file = folder / f"{name}.txt"
+    file.write_text("one\n")
+    body = {"name": name, "config": lines_config(name, file), "initial_state": "STOPPED"}
+    worker.ask("POST", "/connectors", body, 201)
+    until(lambda: worker.states(name), ["STOPPED"])
+    one = f"/connectors/{name}"
+    places = [
+        ("POST", "/connectors"), ("PUT", f"{one}-b/config"), ("PATCH", f"{one}/config"), ("PATCH", f"{one}/offsets"),
+        ("POST", f"{one}/tasks"), ("PUT", f"{one}/fence"), ("PUT", "/admin/loggers/x"),
+        ("PUT", "/connector-plugins/FileStreamSource/config/validate"),
+        ("PUT", "/connector-plugins/ObjectSink/config/validate"),
+        ("PUT", "/connector-plugins/Nothing/config/validate"), ("POST", f"{one}/restart?includeTasks=1"),
+        ("PUT", "/connectors/%00/config"), ("PUT", "/connectors/%0A/pause"),
+        ("GET", "/connector-plugins/%2E%2E/config"),
+    ]  # fmt: skip
+    with httpx.Client(base_url=worker.url, timeout=120, trust_env=False) as http:
+        for method, path in places:
+            for odd in ODD:
+                answer = http.request(method, path, json=odd)
+                assert answer.status_code < 500, f"{method} {path} {odd}: {answer.status_code} {answer.text}"
+                assert answer.status_code == 204 or answer.json() is not None
+    made = set(worker.ask("GET", "/connectors")) & {"", "x", "../x", "\x00"}
+    assert not made
+    assert worker.ask("GET", "/health", status=200)["status"] == "healthy"
+    worker.ask("DELETE", one, status=204)
 
 
 def test_a_validation_shows_no_secret(worker: ConnectProcess, folder: Path, name: str) -> None:

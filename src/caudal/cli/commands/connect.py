@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def connect(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="Connectors of a standalone worker.", show_default=False),
+        typer.Argument(metavar="FILE", help="Connectors of a standalone worker.", show_default=False),
     ] = None,
     standalone: Annotated[
         bool, typer.Option("--standalone", help="One worker by itself, with the connectors of these files.")

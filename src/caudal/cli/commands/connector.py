@@ -253,11 +253,11 @@ def plugins(
         print_json(found)
         return
     print_table(
-        ["NAME", "TYPE", "VERSION", "DELIVERY", "WHAT IT DOES"],
+        ["NAME", "TYPE", "VERSION", "WHAT IT DOES", "DELIVERY"],
         [
             [
                 each.get("name") or short_class(each["class"]), each["type"], each.get("version"),
-                each.get("delivery"), each.get("documentation", ""),
+                each.get("documentation", ""), each.get("delivery") or "",
             ]
             for each in found
             if each["type"] != "broken"

@@ -1,4 +1,4 @@
-"""FileStreamSource and FileStreamSink, as Kafka ships them: the lines of a file to a topic, a topic to the lines of a file.
+"""FileStreamSource and FileStreamSink, as Kafka ships them: a file's lines to a topic, a topic to a file's lines.
 
 The source follows a file as `tail -F` does. A line is a record when its end is there; the offset is the position in
 bytes behind it. A file that became shorter, or was replaced by another of the same name, is read from its beginning.

@@ -26,7 +26,7 @@ ALLOWED_FOLDERS = Key(
 
 
 def allowed_path(given: str, config: Mapping[str, Any], key: str) -> Path:
-    """`given` as an absolute path without symbolic links. Raises ConfigError that names `key` when it is not allowed."""
+    """`given` as an absolute path without symbolic links. Raises ConfigError, with `key`, when it is not allowed."""
     if "\0" in given:
         raise ConfigError(f"{key}: the path has a zero byte.", key)
     path = Path(os.path.realpath(Path(given).expanduser()))

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from caudal.connect import plugins
 from caudal.connect.configuration import ConfigDef
-from caudal.connect.connector import SinkConnector
+from caudal.connect.connector import SinkConnector, SourceConnector
 from caudal.connect.connector_config import key_body
 from caudal.connect.errors import ConfigError
 from caudal.connect.plugins import Plugin, PluginKind
@@ -20,6 +20,8 @@ from caudal.connect.server.asking import Asking
 CONNECTORS = (PluginKind.SOURCE, PluginKind.SINK)
 # Kafka Connect's order.
 KINDS = (PluginKind.SINK, PluginKind.SOURCE, *(kind for kind in PluginKind if kind not in CONNECTORS))
+
+INTERNAL = "caudal."  # keys that the worker fills in
 
 
 class Plugins:
@@ -58,9 +60,23 @@ def _plugin(plugin: Plugin, detail: bool) -> dict[str, Any]:
     shown = {"class": _class(plugin), "type": plugin.kind.value, "version": plugin.version}
     if not detail:
         return shown
-    delivery = plugin.cls.delivery if issubclass(plugin.cls, SinkConnector) else None
     words = " ".join((plugin.cls.__doc__ or "").split("\n\n")[0].split())
-    return {**shown, "name": plugin.name, "python": plugin.full_name, "delivery": delivery, "documentation": words}
+    return {
+        **shown,
+        "name": plugin.name,
+        "python": plugin.full_name,
+        "delivery": _delivery(plugin.cls),
+        "documentation": words,
+    }
+
+
+def _delivery(cls: type[Any]) -> str | None:
+    if issubclass(cls, SinkConnector):
+        return cls.delivery
+    if not issubclass(cls, SourceConnector):
+        return None
+    says = cls.exactly_once_support is not SourceConnector.exactly_once_support
+    return "exactly once, as far as its configuration allows" if says else "at least once"
 
 
 def _class(plugin: Plugin) -> str:
@@ -89,4 +105,4 @@ def _is_another(plugin: Plugin, included: str) -> bool:
 def _keys(plugin: Plugin) -> list[dict[str, Any]]:
     """The keys of the plugin itself; a connector has the framework's besides, which a validation shows."""
     definition: ConfigDef = plugin.cls.config()
-    return [key_body(key, definition) for key in definition.keys]
+    return [key_body(key, definition) for key in definition.keys if not key.name.startswith(INTERNAL)]

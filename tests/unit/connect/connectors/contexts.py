@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from caudal.connect.connector import SinkTask, SourceConnector, SourceTask
+from caudal.connect.connector import OffsetReader, SinkTask, SourceConnector, SourceTask
 from caudal.connect.records import SinkRecord, SourceRecord, TopicPartition
 
 
@@ -61,7 +61,7 @@ class SourceSide:
     def __init__(self, config: Mapping[str, str], offsets: Offsets) -> None:
         self.config = config
         self.stopping = threading.Event()
-        self.offsets = offsets
+        self.offsets: OffsetReader = offsets
         self.reported: list[Exception] = []
 
     def report_error(self, record: SourceRecord | None, error: Exception) -> None:

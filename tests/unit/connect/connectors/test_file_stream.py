@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.connect.connectors.contexts import Offsets, start_sink, start_source
 
 from caudal.connect.connectors import file_stream
 from caudal.connect.connectors.file_stream import FileStreamSink, FileStreamSource
 from caudal.connect.errors import ConfigError
 from caudal.connect.records import SinkRecord, TopicPartition
-from tests.unit.connect.connectors.contexts import Offsets, start_sink, start_source
 
 
 @pytest.fixture(autouse=True)

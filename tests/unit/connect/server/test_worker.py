@@ -95,7 +95,11 @@ async def test_plugins(rest: httpx.AsyncClient) -> None:
     assert {one["type"] for one in connectors} <= {"source", "sink"}
     assert (await rest.get("/connector-plugins?connectorsOnly=maybe")).status_code == 400
     detailed = (await rest.get("/connector-plugins?connectorsOnly=false&detail=true")).json()
-    assert "Json" in {one.get("name") for one in detailed}
+    named = {one.get("name"): one for one in detailed}
+    assert named["Json"]["delivery"] is None
+    assert named["FileStreamSink"]["delivery"] == "at least once"
+    assert named["FileStreamSource"]["delivery"].startswith("exactly once")
+    assert named["FileStreamSource"]["documentation"]
 
 
 async def test_what_a_plugin_can_be_told(rest: httpx.AsyncClient) -> None:
@@ -106,6 +110,8 @@ async def test_what_a_plugin_can_be_told(rest: httpx.AsyncClient) -> None:
         "dependents", "order",
     }  # fmt: skip
     assert (key["type"], key["required"], key["default_value"]) == ("BOOLEAN", False, "true")
+    file = (await rest.get("/connector-plugins/FileStreamSource/config")).json()
+    assert [each["name"] for each in file] == ["file", "topic", "batch.size"], "not what the worker fills in"
     unknown = await rest.get("/connector-plugins/JsonConvert/config")
     assert unknown.status_code == 404 and "did you mean Json" in unknown.json()["message"]
 

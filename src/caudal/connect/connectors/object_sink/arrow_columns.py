@@ -45,7 +45,9 @@ def arrow_type(schema: Schema) -> Any:
 
 
 def arrow_field(name: str, schema: Schema) -> Any:
-    return pa.field(name, arrow_type(schema), nullable=schema.optional, metadata={"doc": schema.doc} if schema.doc else None)
+    return pa.field(
+        name, arrow_type(schema), nullable=schema.optional, metadata={"doc": schema.doc} if schema.doc else None
+    )
 
 
 class ArrowColumns:
@@ -100,7 +102,7 @@ def _get(value: Any, name: str) -> Any:
 
 
 def _filling(schema: Schema) -> Callable[[Any], Any] | None:
-    """What has to be done to a value before pyarrow takes it: defaults, and nulls within structs, are not its business."""
+    """What has to be done to a value before pyarrow takes it: defaults and nulls within structs it does not know."""
     inner: Callable[[Any], Any] | None = None
     match schema.kind:
         case Kind.STRUCT:

@@ -46,7 +46,7 @@ def _one_character(name: str, value: Any) -> None:
 KEYS: ConfigDef = config_def(
     Key(name="url", default="", importance=Importance.HIGH, group="Store",
         doc="Where files go: a local folder, s3://bucket/prefix, memory://… or any URL that fsspec writes to."),
-    Key(name="s3.bucket.name", default="", importance=Importance.HIGH, group="Store", doc="Instead of url: a bucket of S3."),
+    Key(name="s3.bucket.name", default="", importance=Importance.HIGH, group="Store", doc="Instead of url: a bucket."),
     Key(name="s3.region", default="", group="Store", doc="The region of the bucket; else the environment's."),
     Key(name="store.url", default="", group="Store", doc="The address of a store that speaks S3's protocol."),
     Key(name="aws.access.key.id", default="", group="Store", doc="Else the environment's credentials."),
@@ -66,7 +66,7 @@ KEYS: ConfigDef = config_def(
     Key(name="parquet.codec", default="snappy", group="Format", doc="Compression of Parquet's pages.",
         choices=("none", "uncompressed", "snappy", "gzip", "zstd", "lz4")),
     Key(name="parquet.row.group.size", type=Type.INT, default=131_072, minimum=1, group="Format", doc="In records."),
-    Key(name="avro.codec", default="null", choices=("null", "deflate", "bzip2", "snappy", "zstandard"), group="Format",
+    Key(name="avro.codec", default="null", choices=("null", "deflate", "bzip2", "snappy"), group="Format",
         doc="Compression of Avro's blocks."),
     Key(name="format.bytearray.extension", default="bin", group="Format", doc="Of files of format bytes."),
     Key(name="format.bytearray.separator", default="\\n", group="Format", doc="After each value of format bytes."),

@@ -14,19 +14,37 @@ from decimal import Decimal
 from typing import Any
 
 import cramjam
+import fastavro
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 from caudal.connect.connectors.object_sink import open_file
 from caudal.connect.connectors.object_sink.connector import ObjectSink
 from caudal.connect.data import (
-    BOOLEAN, BYTES, DATE_SCHEMA, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, STRING, TIME_SCHEMA, TIMESTAMP_SCHEMA,
-    Field, Kind, Schema, array, decimal, map_of, struct,
+    BOOLEAN,
+    BYTES,
+    DATE_SCHEMA,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    TIME_SCHEMA,
+    TIMESTAMP_SCHEMA,
+    Field,
+    Kind,
+    Schema,
+    array,
+    decimal,
+    map_of,
+    struct,
 )  # fmt: skip
 from caudal.connect.records import SinkRecord, TopicPartition
-from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 PLACE = TopicPartition("t", 0)
 WIDE = struct(
@@ -118,7 +136,9 @@ def test_records_of_an_older_schema_are_projected(compatibility: str, projected:
     given = [SinkRecord("t", 0, 0, {"id": 0, "n": "x"}, new), SinkRecord("t", 0, 1, {"id": 1}, old)]
     found, _ = written(given, format="parquet", schema_compatibility=compatibility, flush_size=2)
     if projected:
-        assert [table(content).to_pylist() for content in found.values()] == [[{"id": 0, "n": "x"}, {"id": 1, "n": None}]]
+        assert [table(content).to_pylist() for content in found.values()] == [
+            [{"id": 0, "n": "x"}, {"id": 1, "n": None}]
+        ]
     else:
         assert [table(content).to_pylist() for content in found.values()] == [[{"id": 0, "n": "x"}]]
 
@@ -181,3 +201,20 @@ def test_raw_values_with_their_separator() -> None:
         format_bytearray_separator="\\r\\n", format_bytearray_extension="dat",
     )  # fmt: skip
     assert found == {"t+0+0000000000.dat": b"a\r\nb\r\n"} and len(side.reported) == 1
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "snappy"])
+def test_avro_containers_are_read_by_fastavro(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_file, "CHUNK", 10)
+    given = records(*([VALUE] * 25), schema=WIDE)
+    found, _ = written(given, format="avro", avro_codec=codec)
+    assert found == written(given, format="avro", avro_codec=codec)[0]
+    assert list(fastavro.reader(io.BytesIO(found["t+0+0000000000.avro"]))) == [VALUE] * 25
+
+
+def test_avro_reports_the_record_that_does_not_fit() -> None:
+    found, side = written(records({"id": 1}, {"id": "x"}, {"id": 3}, schema=struct("n", id=INT32)), format="avro")
+    assert list(fastavro.reader(io.BytesIO(found["t+0+0000000000.avro"]))) == [{"id": 1}, {"id": 3}]
+    assert [record.offset for record, _ in side.reported] == [1]
+    found, side = written(records({"id": 1}), format="avro")
+    assert found == {} and "need a schema" in str(side.reported[0][1])

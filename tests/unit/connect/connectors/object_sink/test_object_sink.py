@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 from caudal.connect.connectors.object_sink.connector import ObjectSink, ObjectSinkTask
 from caudal.connect.data import INT32, INT64, STRING, Schema, struct
 from caudal.connect.errors import DataError, RetriableError
 from caudal.connect.records import SinkRecord, TopicPartition
-from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 ORDERS = TopicPartition("orders", 0)
 ORDER = struct("order", id=INT64, city=STRING.as_optional())
@@ -24,7 +24,9 @@ def order(offset: int, city: str | None = "Bern", timestamp: int = 0, schema: Sc
     return SinkRecord("orders", 0, offset, value, schema or ORDER, timestamp=timestamp)
 
 
-def sink(folder: Path, partitions: Iterable[TopicPartition] = (ORDERS,), **more: Any) -> tuple[ObjectSinkTask, SinkSide]:
+def sink(
+    folder: Path, partitions: Iterable[TopicPartition] = (ORDERS,), **more: Any
+) -> tuple[ObjectSinkTask, SinkSide]:
     config = {name.replace("_", "."): str(value) for name, value in more.items()}
     config = {"url": str(folder), "caudal.allowed.folders": str(folder), "flush.size": "3", **config}
     return start_sink(ObjectSink, config, partitions)
@@ -81,14 +83,13 @@ def test_a_rerun_after_a_lost_commit_writes_the_same_files(tmp_path: Path) -> No
 @pytest.mark.parametrize("partitioner", ["default", "field"])
 def test_a_rerun_with_other_cuts_leaves_no_record_twice(tmp_path: Path, flush: int, partitioner: str) -> None:
     """The first run wrote more than was committed, and the second cuts elsewhere: it follows the names it finds."""
-    by = {"partitioner_class": partitioner, "partition_field_name": "city"}
+    by: dict[str, Any] = {"partitioner_class": partitioner, "partition_field_name": "city"}
     records = [order(offset, "abc"[offset * offset % 3]) for offset in range(20)]
     first, _ = sink(tmp_path, **by)
     first.put(records[:17])
     second, _ = sink(tmp_path, **{**by, "flush_size": flush})
     for offset in range(6, 20):
         second.put([records[offset]])
-    second._rules = None  # type: ignore[assignment]
     last, _ = sink(tmp_path, **{**by, "flush_size": 1})
     begin = second.pre_commit({}).get(ORDERS, 6)
     last.put(records[begin:])

@@ -14,7 +14,9 @@ def compressed(stream: BinaryIO, codec: str, level: int | None) -> Any:
     """Something to write to; its `close` leaves `stream` open. None is the codec's own level."""
     match codec:
         case "gzip":
-            return gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6 if level is None else level, mtime=0)
+            return gzip.GzipFile(
+                filename="", fileobj=stream, mode="wb", compresslevel=6 if level is None else level, mtime=0
+            )
         case "bzip2":
             return bz2.BZ2File(stream, "wb", compresslevel=9 if level is None else level)
         case "xz":
