@@ -1,0 +1,95 @@
+"""What Spark connectors are told, and the Spark session they run in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from caudal.connect.configuration import Importance, Key, Type, config_def
+from caudal.connect.connector_config import worker_settings
+from caudal.connect.errors import ConfigError, ConnectError
+
+OPTION = "spark.option."
+CONF = "spark.conf."
+_TRIGGER = re.compile(r"\d+ (milli)?seconds?|\d+ minutes?|\d+ hours?")
+
+SHARED = config_def(
+    Key(
+        name="format",
+        importance=Importance.HIGH,
+        doc="Spark's format: parquet, json, csv, orc, text, jdbc, or one whose jar spark.conf.spark.jars adds. Its "
+        "options go behind spark.option.",
+    ),
+    Key(name="path", default=None, importance=Importance.HIGH, doc="The folder, for formats that have one."),
+    Key(
+        name="checkpoint.location",
+        default=None,
+        importance=Importance.HIGH,
+        doc="The folder of the query's position. It must outlive the worker, and all workers must reach it. Default: "
+        "below path, where there is one.",
+    ),
+    Key(
+        name="trigger",
+        default="1 second",
+        importance=Importance.MEDIUM,
+        doc="How often a batch begins ('10 seconds'), or 'available now': all that is there, and then no more.",
+        validator=lambda name, value: check_trigger(value),
+    ),
+    Key(
+        name="spark.master", default=None, importance=Importance.LOW, doc="Default: the worker's, or this machine.",
+    ),
+)  # fmt: skip
+
+
+def check_trigger(value: str) -> None:
+    if value.replace("-", " ").lower() != "available now" and _TRIGGER.fullmatch(value) is None:
+        raise ValueError("must be a time such as '10 seconds', or 'available now'")
+
+
+def trigger_arguments(value: str) -> dict[str, Any]:
+    if value.replace("-", " ").lower() == "available now":
+        return {"availableNow": True}
+    return {"processingTime": value}
+
+
+def options(config: Mapping[str, Any], prefix: str = OPTION) -> dict[str, str]:
+    """What stands behind the prefix."""
+    return {name.removeprefix(prefix): str(value) for name, value in config.items() if name.startswith(prefix)}
+
+
+def checkpoint_location(config: Mapping[str, Any]) -> str:
+    """Hidden from Spark's readers by its underscore, where it lies beside the data."""
+    if config["checkpoint.location"]:
+        return str(config["checkpoint.location"])
+    if config["path"]:
+        return f"{str(config['path']).rstrip('/')}/_checkpoints/{config['name']}"
+    raise ConfigError("a folder for the query's position is needed where there is no path", "checkpoint.location")
+
+
+@contextmanager
+def spark_session(config: Mapping[str, Any]) -> Iterator[Any]:
+    from caudal.runtime.errors import StreamsError
+    from caudal.runtime.spark import session
+
+    master = config["spark.master"] or worker_settings(config).master
+    try:
+        # Batches are read back from Kafka and from files: no slots of ours, so as many threads as there are cores.
+        spark, is_ours = session.open_session(master or "local[*,4]", 2, options(config, CONF))
+    except StreamsError as error:
+        raise ConnectError(str(error)) from None
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            session.stop(spark)
+
+
+def why(error: Any) -> str:
+    """The sentence of a failed query: what a Python worker raised, or the last cause."""
+    from caudal.runtime.spark.query import reason
+
+    text = str(error)
+    ours = re.findall(r"(?:caudal\.connect\.errors\.)(?:\w+Error): (.+)", text)
+    return str(ours[-1]).strip() if ours else reason(error)
