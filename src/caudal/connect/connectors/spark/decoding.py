@@ -1,4 +1,4 @@
-"""Records of a topic as columns, in Spark's Python workers: by the connector's own converter, a batch of Arrow at a time."""
+"""Records of a topic as columns, in Spark's Python workers: by the connector's own converter, batch by batch."""
 
 from __future__ import annotations
 

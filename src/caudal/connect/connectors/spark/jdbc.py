@@ -7,7 +7,8 @@ its own (`TABLE_caudal_stage`) first, which every try begins anew, and from ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from caudal.connect.errors import ConfigError
@@ -15,23 +16,28 @@ from caudal.connect.errors import ConfigError
 BATCHES = "caudal_batches"
 
 
+def query_id(spark: Any, checkpoint: str) -> str:
+    """What Spark calls the query through all its restarts: batches of a new checkpoint are others, from 0 on."""
+    return str(json.loads(spark.read.text(f"{checkpoint}/metadata").first()[0])["id"])
+
+
 class JdbcBatches:
     """For `foreachBatch`."""
 
-    def __init__(self, spark: Any, name: str, options: Mapping[str, str], query_id: Callable[[], str]) -> None:
+    def __init__(self, spark: Any, name: str, options: Mapping[str, str], checkpoint: str) -> None:
         for key in ("url", "dbtable"):
             if not options.get(key):
                 raise ConfigError(f"format=jdbc needs spark.option.{key}", f"spark.option.{key}")
         self._spark = spark
         self._name = name
         self._options = dict(options)
-        self._query_id = query_id
+        self._checkpoint = checkpoint
         self._table = options["dbtable"]
         self._stage = f"{options['dbtable']}_caudal_stage"
         self._dialect = spark._jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(options["url"])
 
     def __call__(self, batch: Any, number: int) -> None:
-        key = f"{self._name}/{self._query_id()}".replace("'", "''")
+        key = f"{self._name}/{query_id(self._spark, self._checkpoint)}".replace("'", "''")
         if self._last(key) >= number:
             return
         batch.limit(0).write.format("jdbc").options(**self._options).mode("append").save()  # makes the table

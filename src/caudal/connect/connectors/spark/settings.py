@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from caudal.connect.configuration import Importance, Key, Type, config_def
+from caudal.connect.configuration import Importance, Key, config_def
 from caudal.connect.connector_config import worker_settings
 from caudal.connect.errors import ConfigError, ConnectError
 
@@ -73,10 +73,14 @@ def spark_session(config: Mapping[str, Any]) -> Iterator[Any]:
     from caudal.runtime.errors import StreamsError
     from caudal.runtime.spark import session
 
-    master = config["spark.master"] or worker_settings(config).master
+    master = config["spark.master"] or worker_settings(config).master or "local[*,4]"
+    conf = {"spark.sql.session.timeZone": "UTC", **options(config, CONF)}
     try:
-        # Batches are read back from Kafka and from files: no slots of ours, so as many threads as there are cores.
-        spark, is_ours = session.open_session(master or "local[*,4]", 2, options(config, CONF))
+        if "spark.jars" in conf:
+            conf["spark.jars"] = ",".join([*map(str, session.connector_jars()), conf["spark.jars"]])
+        spark, is_ours = session.open_session(master, 2, conf)
+        if session.is_local(spark.sparkContext.master):
+            spark.sparkContext.environment["PYTHONPATH"] = session.python_path()
     except StreamsError as error:
         raise ConnectError(str(error)) from None
     try:
@@ -90,6 +94,5 @@ def why(error: Any) -> str:
     """The sentence of a failed query: what a Python worker raised, or the last cause."""
     from caudal.runtime.spark.query import reason
 
-    text = str(error)
-    ours = re.findall(r"(?:caudal\.connect\.errors\.)(?:\w+Error): (.+)", text)
+    ours = re.findall(r"caudal\.connect\.errors\.\w+Error: (.+)", str(error))
     return str(ours[-1]).strip() if ours else reason(error)

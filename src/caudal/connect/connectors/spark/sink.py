@@ -1,8 +1,8 @@
 """SparkSink: topics into any Spark data sink, as a Structured Streaming query.
 
 Columns are the fields of the values, by the connector's converter. Exactly once for files (Spark's own log of them,
-`_spark_metadata`: what reads the folder must honour it, as Spark does) and for JDBC (`jdbc.py`); other formats give what
-Spark's sink of that name gives. The query's checkpoint is its position: with a new one it begins anew.
+`_spark_metadata`: what reads the folder must honour it, as Spark does) and for JDBC (`jdbc.py`); other formats give
+what Spark's sink of that name gives. The query's checkpoint is its position: with a new one it begins anew.
 """
 
 from __future__ import annotations
