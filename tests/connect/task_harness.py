@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from caudal.connect.runtime.model import RunningTask, State, TargetState, TaskId, TaskSpec
+from caudal.connect.runtime.offset_store import open_offset_store
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks import start_task
 
@@ -26,6 +27,17 @@ def wait_for(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> A
             raise AssertionError(f"did not happen: {what}")
         time.sleep(0.02)
     return found
+
+
+def stored(
+    settings: WorkerSettings, name: str, config: Mapping[str, str] | None = None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The source offsets of a connector."""
+    store = open_offset_store(settings, config)
+    try:
+        return store.read_all(name)
+    finally:
+        store.close()
 
 
 class Heard:
@@ -84,14 +96,12 @@ class Bench:
         self,
         kind: str,
         name: str,
+        config: Mapping[str, str],
         target: TargetState = TargetState.STARTED,
         task: int = 0,
         heard: Heard | None = None,
-        **config: str,
     ) -> tuple[RunningTask, Heard]:
-        """Keywords with `__` for dots."""
-        properties = {key.replace("__", "."): value for key, value in config.items()}
-        properties = {"name": name, "connector.class": kind, "folder": str(self.folder), **properties}
+        properties = {"name": name, "connector.class": kind, "folder": str(self.folder), **config}
         spec = TaskSpec(TaskId(name, task), properties, properties, 1, 1)
         heard = heard or Heard()
         running = start_task(spec, self.settings, heard, target)
@@ -132,7 +142,7 @@ class Bench:
             }
         )
         try:
-            partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+            partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
             consumer.assign([TopicPartition(topic, one, 0) for one in partitions])
             found, open_ends = [], set(partitions)
             while open_ends:
@@ -142,6 +152,15 @@ class Bench:
                     elif message.error().code() == KafkaError._PARTITION_EOF:
                         open_ends.discard(message.partition())
             return found
+        finally:
+            consumer.close()
+
+    def length(self, topic: str) -> int:
+        """Offsets in all partitions, whatever is behind them."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "reader"})
+        try:
+            partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
+            return sum(consumer.get_watermark_offsets(TopicPartition(topic, one), 60)[1] for one in partitions)
         finally:
             consumer.close()
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from caudal.connect.runtime.model import State, TargetState
-from caudal.testing import EmbeddedBroker, embedded_broker
-from tests.connect.task_harness import Bench, Heard, wait_for
+from caudal.connect.runtime.model import State
+from caudal.testing import EmbeddedBroker
+from tests.connect.task_harness import Bench, wait_for
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def written(bench: Bench) -> list[int]:
 def test_records_are_put_flushed_and_then_committed(bench: Bench, broker: EmbeddedBroker) -> None:
     broker.create_topic("sink-plain", 3)
     bench.produce("sink-plain", [{"n": n} for n in range(3000)])
-    task, heard = bench.start("Writing", "sink-plain", topics="sink-plain")
+    task, heard = bench.start("Writing", "sink-plain", {"topics": "sink-plain"})
     wait_for(lambda: sum(committed(bench, "sink-plain", "sink-plain", 3)) == 3000, "all offsets committed")
     bench.stop(task)
     assert heard.states == [State.RUNNING, State.UNASSIGNED]

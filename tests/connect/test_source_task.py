@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from caudal.connect.runtime.model import State, TargetState
-from caudal.connect.runtime.offset_store import open_offset_store
-from caudal.testing import EmbeddedBroker, embedded_broker
-from tests.connect.task_harness import Bench, Heard, wait_for
+from caudal.connect.runtime.model import State
+from caudal.testing import EmbeddedBroker
+from tests.connect.task_harness import Bench, stored, wait_for
 
 
 @pytest.fixture
@@ -22,25 +20,17 @@ def bench(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_records_arrive_in_order_and_offsets_are_stored(bench: Bench) -> None:
-    task, heard = bench.start("Counting", "plain", topic="plain-out", count="5000", sources="2")
+    task, heard = bench.start("Counting", "plain", {"topic": "plain-out", "count": "5000", "sources": "2"})
     heard.wait(State.RUNNING)
-    wait_for(lambda: {"n": 4999} in [offset for _, offset in stored(bench, "plain")], "the last offset")
+    wait_for(lambda: {"n": 4999} in [offset for _, offset in stored(bench.settings, "plain")], "the last offset")
     bench.stop(task)
     assert heard.states == [State.RUNNING, State.UNASSIGNED]
     assert heard.topics == {"plain-out"}
     values = bench.values("plain-out")
     for source in ("s0", "s1"):
         assert [one["n"] for one in values if one["source"] == source] == list(range(5000))
-    assert sorted(offset["n"] for _, offset in stored(bench, "plain")) == [4999, 4999]
+    assert sorted(offset["n"] for _, offset in stored(bench.settings, "plain")) == [4999, 4999]
     assert bench.notes("commit"), "the task was not told that offsets are stored"
     metrics = task.metrics()
     assert metrics["source-record-poll-total"] == metrics["source-record-write-total"] == 10_000
     assert bench.notes("stop"), "stop() is the last call"
-
-
-def stored(bench: Bench, name: str) -> list[tuple[dict[str, object], dict[str, object]]]:
-    store = open_offset_store(bench.settings)
-    try:
-        return store.read_all(name)  # type: ignore[return-value]
-    finally:
-        store.close()

@@ -1,7 +1,7 @@
 """Connectors that the tests of task runs use: sources that count, sinks that write down what they were given.
 
-Found by `plugin.path`, so that a task in a process of its own has them too. What a sink wrote and a source was told is in
-files below the folder of its configuration: the tests read them, whichever process wrote them.
+Found by `plugin.path`, so that a task in a process of its own has them too. What a sink wrote and a source was told is
+in files of the folder that its configuration names: the tests read them, whichever process wrote them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from caudal.connect import (
     Type,
 )
 from caudal.connect.configuration import config_def
+from caudal.connect.converter import Transform
 from caudal.connect.records import TopicPartition
 
 
@@ -143,6 +144,36 @@ class AsyncTask(CountingTask):
 
 class AsyncCounting(Counting):
     task = AsyncTask
+
+
+class DropAll(Transform[SourceRecord]):
+    def apply(self, record: SourceRecord) -> SourceRecord | None:
+        return None
+
+
+class Stubborn(Transform[Any]):
+    """Fails for values that have `text`; the first `times` times by RetriableError, in all."""
+
+    @classmethod
+    def config(cls) -> ConfigDef:
+        return config_def(
+            Key(name="text", default="bad", doc="In the value."),
+            Key(name="times", type=Type.INT, default=0, doc="Retriable errors before it works."),
+        )
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        self.text, self.times = config["text"], config["times"]
+        self.left = self.times
+
+    def apply(self, record: Any) -> Any:
+        if self.text in str(record.value):
+            if self.left > 0:
+                self.left -= 1
+                raise RetriableError("not yet")
+            if self.times:
+                return record
+            raise DataError(f"{self.text} is not wanted")
+        return record
 
 
 class WritingTask(SinkTask):

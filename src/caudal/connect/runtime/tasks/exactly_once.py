@@ -1,4 +1,4 @@
-"""A source run whose records and offsets are one transaction (KIP-618): each is there once for who reads committed ones.
+"""A source run whose records and offsets are one transaction (KIP-618): a reader of committed ones has each once.
 
 The transactional id is GROUP-CONNECTOR-TASK, so a new run of the task fences the one before it, wherever that still
 lives, and ends what it left open; only then are the offsets read. `transaction.boundary` says what a transaction is:

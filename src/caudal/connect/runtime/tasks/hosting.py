@@ -1,4 +1,4 @@
-"""A run in a thread of this process; and which kind of run a task needs."""
+"""Where a task runs: in a thread of this process or in a process of its own; and which kind of run it needs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.assembly import Parts, assemble, task_class
 from caudal.connect.runtime.tasks.at_least_once import AtLeastOnce
 from caudal.connect.runtime.tasks.exactly_once import ExactlyOnce
+from caudal.connect.runtime.tasks.process_host import TaskProcess
 from caudal.connect.runtime.tasks.run import Run
 from caudal.connect.runtime.tasks.sink_run import SinkRun
+
+ISOLATION = "caudal.task.isolation"
 
 
 def make_run(
@@ -24,6 +27,8 @@ def make_run(
     check: Callable[[], None] | None = None,
 ) -> Run:
     try:
+        if (given := spec.connector_config.get(ISOLATION, "thread").lower()) not in ("thread", "process"):
+            raise ConfigError(f"{ISOLATION} is thread or process, not {given}.", ISOLATION)
         kind = _kind(spec, settings)
     except Exception as error:  # told like any other failure: `start_task` never raises
         wrong = error
@@ -77,11 +82,26 @@ class TaskThread:
         return self._run.metrics()
 
 
-def start_in_thread(
+def start_task(
     spec: TaskSpec,
     settings: WorkerSettings,
     listener: Listener,
     target: TargetState,
     check: Callable[[], None] | None = None,
 ) -> RunningTask:
+    """`check` is for exactly-once sources: asked before and after the producer takes its transactional id, it raises
+    when the cluster has a newer generation of this task, so that a late one does not fence it."""
+    if _isolation(spec, settings) == "process":
+        return TaskProcess(spec, settings, listener, target, check)
     return TaskThread(make_run(spec, settings, listener, target, check))
+
+
+def _isolation(spec: TaskSpec, settings: WorkerSettings) -> str:
+    """What the configuration says, or else the task's class."""
+    given = spec.connector_config.get(ISOLATION)
+    if given is not None and given.lower() in ("thread", "process"):
+        return given.lower()
+    try:
+        return task_class(spec, settings).isolation
+    except Exception:
+        return "thread"  # the run itself says what is wrong
