@@ -87,7 +87,7 @@ class Settings:
 
     def java(self) -> dict[str, str]:
         """The same connection for a Java client."""
-        return java_client(self.bootstrap, self.client)
+        return java_client(self.bootstrap, dict(self.client))
 
 
 def java_client(bootstrap: str, client: Mapping[str, Any]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -73,6 +74,8 @@ def spark_session(config: Mapping[str, Any]) -> Iterator[Any]:
     from caudal.runtime.errors import StreamsError
     from caudal.runtime.spark import session
 
+    # A batch that a stop cuts off is no error, and the failure of a query is told by the query.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     master = config["spark.master"] or worker_settings(config).master or "local[*,4]"
     conf = {"spark.sql.session.timeZone": "UTC", **options(config, CONF)}
     try:

@@ -127,13 +127,15 @@ def _seconds(trigger: str) -> float | None:
 
 def _kept(value: Any) -> Any:
     """JSON that tells its type: the last value is compared with the column again."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        kinds: dict[type[Any], str] = {datetime.datetime: "time", datetime.date: "date", decimal.Decimal: "decimal"}
-        kind = kinds.get(type(value))
-        if kind is None:
-            raise ConfigError(f"values of the type {type(value).__name__} do not grow", "incrementing.column")
-        return {kind: str(value) if kind == "decimal" else value.isoformat()}
-    return value
+    if isinstance(value, datetime.datetime):
+        return {"time": value.isoformat()}
+    if isinstance(value, datetime.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, decimal.Decimal):
+        return {"decimal": str(value)}
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        return value
+    raise ConfigError(f"values of the type {type(value).__name__} do not grow", "incrementing.column")
 
 
 def _restored(kept: Any) -> Any:
