@@ -21,7 +21,7 @@ from caudal.connect.connectors.spark.source import SparkSource
 from caudal.connect.runtime.model import State
 from caudal.testing import EmbeddedBroker
 from tests.connect.small_worker import SmallWorker
-from tests.connect.task_harness import Bench, wait_for
+from tests.connect.task_harness import Bench, Heard, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -31,8 +31,14 @@ LOG = "_spark_metadata"
 PATIENCE = 500.0  # a JVM starts for every task
 
 
-def until(question: Callable[[], Any], what: str = "it") -> None:
-    wait_for(question, what, PATIENCE)
+def until(question: Callable[[], Any], heard: Heard) -> None:
+    """Fails at once when the task does."""
+
+    def answered() -> Any:
+        assert not heard.traces, heard.traces[-1]
+        return question()
+
+    wait_for(answered, f"it; the task was {heard.states}", PATIENCE)
 
 
 @pytest.fixture
@@ -99,15 +105,15 @@ def test_parquet_to_a_topic_to_parquet(bench: Bench, topic: str, tmp_path: Path)
     for first in range(0, 300, 100):
         put(tmp_path / "in", first, first + 100)
     with SmallWorker(SparkSource, bench.bootstrap, source(tmp_path / "in", topic, trigger="available now")) as worker:
-        until(lambda: len(bench.records(topic)) == 300 or worker.heard.traces)
+        until(lambda: len(bench.records(topic)) == 300, worker.heard)
         assert worker.heard.topics == {topic}
     first = next(message for message in bench.records(topic) if message.key() == b"7")
     assert json.loads(first.value())["payload"] == rows(7, 8)[0]
     more = {"metadata.columns": "true", "partition.by": "kafka_partition"}
     with SmallWorker(SparkSink, bench.bootstrap, sink(tmp_path / "out", topic, **more)) as worker:
-        until(lambda: len(written(tmp_path / "out")) >= 300 or worker.heard.traces)
+        until(lambda: len(written(tmp_path / "out")) >= 300, worker.heard)
         (task,) = worker.tasks
-        until(lambda: task.metrics().get("sink-record-send-total") == 300)
+        until(lambda: task.metrics().get("sink-record-send-total") == 300, worker.heard)
     found = sorted(written(tmp_path / "out"), key=lambda row: int(row["id"]))
     assert [{name: row[name] for name in ("id", "name", "price", "tags")} for row in found] == rows(0, 300)
     assert {path.name for path in (tmp_path / "out").glob("kafka_partition=*")} == {
@@ -127,12 +133,12 @@ def test_a_killed_source_writes_no_row_twice(bench: Bench, topic: str, tmp_path:
         running, heard = bench.start("SparkSource", "killed-source", config)
         for at in range(round * 10 + 1, round * 10 + 11):
             put(tmp_path / "in", at * 50, at * 50 + 50)
-        until(lambda at=round: len(bench.records(topic)) > at * 500 + 100, "some batches")  # type: ignore[misc]
+        until(lambda at=round: len(bench.records(topic)) > at * 500 + 100, heard)  # type: ignore[misc]
         kill(running)
         heard.wait(State.FAILED)
         assert "signal 9" in heard.traces[0] or "SIGKILL" in heard.traces[0]
     running, heard = bench.start("SparkSource", "killed-source", config)
-    until(lambda: len(bench.records(topic)) >= 21 * 50 or heard.traces)
+    until(lambda: len(bench.records(topic)) >= 21 * 50, heard)
     bench.stop(running)
     ids = Counter(json.loads(message.value())["payload"]["id"] for message in bench.records(topic))
     assert ids == Counter(range(21 * 50))
@@ -155,12 +161,12 @@ def killed_again_and_again(bench: Bench, topic: str, config: dict[str, str], cou
     for round in range(2):
         running, heard = bench.start("SparkSink", f"killed-{topic}", config)
         produce(bench.bootstrap, topic, round * 1000, round * 1000 + 1000)
-        until(lambda at=round: count() > at * 1000 + 100, "some batches")  # type: ignore[misc]
+        until(lambda at=round: count() > at * 1000 + 100, heard)  # type: ignore[misc]
         kill(running)
         heard.wait(State.FAILED)
     running, heard = bench.start("SparkSink", f"killed-{topic}", config)
     produce(bench.bootstrap, topic, 2000, 2100)
-    until(lambda: count() >= 2100 or heard.traces)
+    until(lambda: count() >= 2100, heard)
     bench.stop(running)
     assert not [trace for trace in heard.traces if "signal" not in trace]
 
@@ -191,13 +197,13 @@ def test_a_killed_jdbc_sink_writes_no_record_twice_and_a_source_reads_it(
     for round in range(2):
         running, heard = bench.start("SparkSink", "killed-jdbc", config)
         produce(bench.bootstrap, topic, round * 1000, round * 1000 + 1000)
-        until(lambda at=round, heard=heard: committed() > at * 1000 + 200 or heard.traces, "batches")  # type: ignore[misc]
+        until(lambda at=round: committed() > at * 1000 + 200, heard)  # type: ignore[misc]
         kill(running)
         heard.wait(State.FAILED)
         assert "signal" in heard.traces[0], heard.traces
     running, heard = bench.start("SparkSink", "killed-jdbc", config)
-    until(lambda: running.metrics().get("sink-record-send-total", 0) >= 100 or heard.traces, "the rest")
-    until(lambda: _is_idle(offsets) or heard.traces)
+    until(lambda: running.metrics().get("sink-record-send-total", 0) >= 100, heard)
+    until(lambda: _is_idle(offsets), heard)
     bench.stop(running)
     assert not heard.traces, heard.traces
     read = {**source(tmp_path, f"{topic}-back"), **jdbc, "incrementing.column": "id", "trigger": "available now"}
@@ -205,7 +211,7 @@ def test_a_killed_jdbc_sink_writes_no_record_twice_and_a_source_reads_it(
         del read[name]
     read["max.rows.per.batch"] = "300"
     running, heard = bench.start("SparkSource", "read-jdbc", read)
-    until(lambda: (f"{topic}-back" in heard.topics and len(bench.records(f"{topic}-back")) >= 2000) or heard.traces)
+    until(lambda: f"{topic}-back" in heard.topics and len(bench.records(f"{topic}-back")) >= 2000, heard)
     bench.stop(running)
     assert not heard.traces, heard.traces
     found = [json.loads(message.value())["payload"] for message in bench.records(f"{topic}-back")]
@@ -224,7 +230,7 @@ def test_a_new_field_becomes_a_new_column(bench: Bench, topic: str, tmp_path: Pa
     produce(bench.bootstrap, topic, 0, 20)
     config = sink(tmp_path / "out", topic)
     with SmallWorker(SparkSink, bench.bootstrap, config) as worker:
-        until(lambda: len(written(tmp_path / "out")) == 20 or worker.heard.traces)
+        until(lambda: len(written(tmp_path / "out")) == 20, worker.heard)
         schema = {
             "type": "struct", "optional": False, "fields": [
                 {"field": "id", "type": "int64", "optional": False},
@@ -232,7 +238,7 @@ def test_a_new_field_becomes_a_new_column(bench: Bench, topic: str, tmp_path: Pa
             ],
         }  # fmt: skip
         bench.produce(topic, [{"schema": schema, "payload": {"id": 20, "weight": 0.5}}])
-        until(lambda: len(written(tmp_path / "out")) == 21 or worker.heard.traces)
+        until(lambda: len(written(tmp_path / "out")) == 21, worker.heard)
     (last,) = [row for row in written(tmp_path / "out") if row["id"] == 20]
     assert last == {"id": 20, "name": None, "weight": 0.5}
 

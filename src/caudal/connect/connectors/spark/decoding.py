@@ -70,7 +70,7 @@ def decoder(config: Mapping[str, str], schema: Schema, metadata: bool) -> Decode
         import pyarrow
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        target = to_arrow_schema(with_metadata(spark_type(schema), metadata))
+        target = to_arrow_schema(with_metadata(spark_type(schema), metadata), timezone="UTC")  # the session's
         convert = value_converter(text).decode
         wanted = {field.name: spark_type(field.schema) for field in schema.fields}
         makers = [(field.name, reading(field.schema)) for field in schema.fields]

@@ -14,6 +14,7 @@ from caudal.connect.errors import ConfigError, ConnectError
 
 OPTION = "spark.option."
 CONF = "spark.conf."
+_RAISED = re.compile(r"((?:\w+\.)*\w+(?:Error|Exception)): (.+)")  # as Python writes it, not Java's "Caused by"
 _TRIGGER = re.compile(r"\d+ (milli)?seconds?|\d+ minutes?|\d+ hours?")
 
 SHARED = config_def(
@@ -94,8 +95,15 @@ def spark_session(config: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def why(error: Any) -> str:
-    """The sentence of a failed query: what a Python worker raised, or the last cause."""
+    """The sentence of a failed query: what a Python worker raised, or the last cause.
+
+    >>> why("[FAILED] x\\n  File y\\ncaudal.connect.errors.DataError: It is no number.\\n SQLSTATE: 38000")
+    'It is no number.'
+    """
     from caudal.runtime.spark.query import reason
 
-    ours = re.findall(r"caudal\.connect\.errors\.\w+Error: (.+)", str(error))
-    return str(ours[-1]).strip() if ours else reason(error)
+    lines = [line.strip() for line in str(error).splitlines() if not line.strip().startswith("SQLSTATE")]
+    raised = [found for line in lines if (found := _RAISED.match(line)) is not None]
+    if ours := [found[2] for found in raised if found[1].startswith("caudal.")]:
+        return ours[-1]
+    return raised[-1][0] if raised else reason("\n".join(lines))

@@ -5,9 +5,6 @@ from __future__ import annotations
 import datetime
 
 import pytest
-
-pytest.importorskip("pyspark")
-
 from pyspark.sql import types
 
 from caudal.connect.connectors.spark.columns import connect_schema, from_arrow, reading, spark_type
