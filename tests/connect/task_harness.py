@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from caudal.connect.runtime.model import RunningTask, State, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.offset_store import open_offset_store
@@ -112,6 +113,10 @@ class Bench:
         running.stop()
         assert running.wait(LIMIT), "the task did not stop"
 
+    def abandon(self, running: RunningTask) -> None:
+        running.abandon()
+        self.running.remove(running)
+
     def close(self) -> None:
         for one in self.running:
             one.stop()
@@ -154,6 +159,12 @@ class Bench:
             return found
         finally:
             consumer.close()
+
+    def partitions(self, topic: str) -> int:
+        return len(AdminClient({"bootstrap.servers": self.bootstrap}).list_topics(timeout=60).topics[topic].partitions)
+
+    def topic_exists(self, topic: str) -> bool:
+        return topic in AdminClient({"bootstrap.servers": self.bootstrap}).list_topics(timeout=60).topics
 
     def length(self, topic: str) -> int:
         """Offsets in all partitions, whatever is behind them."""

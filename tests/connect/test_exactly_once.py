@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from caudal.connect import ConnectError
 from caudal.connect.runtime.model import State, TargetState, TaskId, TaskSpec
+from caudal.connect.runtime.offset_store import open_offset_store
 from caudal.connect.runtime.tasks import fence, start_task
 from caudal.connect.runtime.tasks.process_host import TaskProcess
 from caudal.testing import EmbeddedBroker
@@ -112,6 +117,44 @@ def test_boundaries_of_the_connector_are_refused(bench: Bench) -> None:
     _, heard = bench.start("Counting", "boundaries", config)
     heard.wait(State.FAILED)
     assert "transaction.boundary" in heard.traces[0]
+
+
+def test_a_transaction_ends_in_time_while_the_task_waits_in_poll(bench: Bench) -> None:
+    config = {
+        "topic": "slow-poll", "count": "100", "fail.at": "100", "fail.with": "stuck",
+        "exactly.once.support": "required", "transaction.boundary": "interval",
+        "transaction.boundary.interval.ms": "300",
+    }  # fmt: skip
+    task, heard = bench.start("Counting", "slow-poll", config)
+    heard.wait(State.RUNNING)
+    wait_for(lambda: stored(bench.settings, "slow-poll") == [({"source": "s0"}, {"n": 99})], "the last offset")
+    assert len(bench.records("slow-poll")) == 100
+    task.stop()
+    bench.abandon(task)
+
+
+def test_offsets_behind_the_open_transaction_of_another_are_found(bench: Bench, broker: EmbeddedBroker) -> None:
+    """The reader of committed records sees nothing behind an open transaction: it has to wait for its end."""
+    settings = dataclasses.replace(bench.settings, offset_topic="one-partition", offset_partitions=1)
+    store = open_offset_store(settings)
+    store.write("mine", [({"p": 1}, {"n": 1})])
+    assert store.read_all("mine") == [({"p": 1}, {"n": 1})]
+    other = Producer({"bootstrap.servers": bench.bootstrap, "transactional.id": "other"})
+    other.init_transactions(60)
+    other.begin_transaction()
+    other.produce("one-partition", b'{"n":5}', b'["other",{"p":1}]')
+    assert other.flush(60) == 0
+    store.write("mine", [({"p": 1}, {"n": 2})])
+    found: list[Any] = []
+    reader = threading.Thread(target=lambda: found.append(store.read_all("mine")))
+    reader.start()
+    reader.join(1.0)
+    assert found == [], "it must not answer with the old offset"
+    other.abort_transaction(60)
+    reader.join(60)
+    assert found == [[({"p": 1}, {"n": 2})]]
+    assert store.read_all("other") == []
+    store.close()
 
 
 def test_offsets_in_a_topic_of_the_connector(bench: Bench) -> None:

@@ -41,6 +41,7 @@ __all__ = [
     "converters_of",
     "parse",
     "parse_framework",
+    "passwords_of",
     "transforms_of",
     "validate",
     "with_worker_properties",
@@ -165,6 +166,7 @@ def validate(config: Mapping[str, Any], settings: WorkerSettings) -> dict[str, A
         pass  # its key says so
     definition = _definition(plugin, texts, settings, checks)
     seen = _with_worker_converters(texts, settings)
+    filled = Filled(filled.config, filled.secrets | _passwords(definition, seen))
     values = [value for value in definition.validate(seen) if value.key.name not in _INTERNAL]
     for value in values:
         for message in value.errors:
@@ -174,6 +176,16 @@ def validate(config: Mapping[str, Any], settings: WorkerSettings) -> dict[str, A
     if plugin is not None and not checks.errors:
         _ask_connector(plugin, texts, settings, checks)
     return _body(given, definition, values, checks, filled)
+
+
+def passwords_of(config: Mapping[str, str], settings: WorkerSettings) -> frozenset[str]:
+    """The values of all keys that are passwords, secrets filled in: what no log, trace or answer may show."""
+    definition = _definition(connector_plugin(config), config, settings, _Checks())
+    return _passwords(definition, _with_worker_converters(config, settings))
+
+
+def _passwords(definition: ConfigDef, texts: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(text for key in definition.keys if key.type is Type.PASSWORD and (text := texts.get(key.name)))
 
 
 class _Checks:

@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ class CountingTask(SourceTask):
     def poll(self) -> Sequence[SourceRecord] | None:
         config = self.config
         if config["fail.at"] >= 0 and min(self.next) >= config["fail.at"]:
+            if config["fail.with"] == "secret":
+                raise ValueError(f"cannot log in with {self.context.config['my.password']}")
             fail(config["fail.with"])
         if self.next[0] >= config["count"]:
             self.context.stopping.wait(0.05)
@@ -151,6 +154,11 @@ class DropAll(Transform[SourceRecord]):
         return None
 
 
+class Renamed(Transform[Any]):
+    def apply(self, record: Any) -> Any:
+        return replace(record, topic=f"new-{record.topic}")
+
+
 class Stubborn(Transform[Any]):
     """Fails for values that have `text`; the first `times` times by RetriableError, in all."""
 
@@ -183,7 +191,7 @@ class WritingTask(SinkTask):
         self.config = config
         self.notes = Notes(config["folder"], f"sink-{os.getpid()}-{id(self)}")
         self.kept: list[Any] = []
-        self.puts = 0
+        self.puts = self.flushes = 0
 
     def open(self, partitions: set[TopicPartition]) -> None:
         self.notes.add("open", sorted(partitions))
@@ -212,6 +220,13 @@ class WritingTask(SinkTask):
             self.kept.append([*place, record.value, record.topic])
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        if self.config["flush.fails"] > self.flushes:
+            self.flushes += 1
+            self.kept.clear()  # they are lost, and must come again
+            self.notes.add("lost", None)
+            if self.config["fail.with"] == "error":
+                raise ConnectError("the store is broken")
+            raise RetriableError("the store is away")
         for one in self.kept:
             self.notes.add("record", one)
         self.kept.clear()
@@ -219,6 +234,14 @@ class WritingTask(SinkTask):
 
     def stop(self) -> None:
         self.notes.add("stop", None)
+
+
+class HoldingTask(WritingTask):
+    """Is done with all but the last ten."""
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        self.flush(offsets)
+        return {place: max(0, offset - 10) for place, offset in offsets.items()}
 
 
 class Writing(SinkConnector):
@@ -233,8 +256,13 @@ class Writing(SinkConnector):
             Key(name="reject", default="", doc="Values with this are reported."),
             Key(name="fail.on", default="", doc="Values with this fail the task."),
             Key(name="fail.with", default="error", doc="How."),
+            Key(name="flush.fails", type=Type.INT, default=0, doc="How many times flush is not possible."),
             Key(name="seek", type=Type.INT, default=-1, doc="Where to begin."),
         )
 
     def task_configs(self, most: int) -> list[dict[str, str]]:
         return [{}] * most
+
+
+class Holding(Writing):
+    task = HoldingTask

@@ -15,7 +15,14 @@ import orjson
 
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type
 from caudal.connect.converter import Converter, Decoded
-from caudal.connect.converters.json_schemas import InexactDecimal, reading, schema_of_json, schema_to_json, writing
+from caudal.connect.converters.json_schemas import (
+    InexactDecimal,
+    JsonStyle,
+    reading,
+    schema_of_json,
+    schema_to_json,
+    writing,
+)
 from caudal.connect.converters.shaping import Shape
 from caudal.connect.converters.simple import text_of
 from caudal.connect.data import Schema
@@ -79,8 +86,7 @@ class JsonConverter(Converter):
     def __init__(self) -> None:
         self._enabled = True
         self._size = 1000
-        self._numeric = False
-        self._replace = True
+        self._style = JsonStyle()
         self._content: tuple[Schema, Shape] | None = None
         self._writers: dict[Schema, tuple[bytes, Shape]] = {}
         self._readers: dict[bytes, tuple[Schema | None, Shape | None]] = {}
@@ -90,15 +96,14 @@ class JsonConverter(Converter):
     def configure(self, config: Mapping[str, Any], is_key: bool) -> None:
         self._enabled = config["schemas.enable"]
         self._size = config["schemas.cache.size"]
-        self._numeric = config["decimal.format"] == "NUMERIC"
-        self._replace = config["replace.null.with.default"]
+        self._style = JsonStyle(config["decimal.format"] == "NUMERIC", config["replace.null.with.default"])
         if content := config["schema.content"]:
             try:
                 schema = schema_of_json(orjson.loads(content))
             except (ValueError, DataError) as error:
                 raise DataError(f"schema.content is not a schema: {error}") from None
             if schema is not None:
-                self._content = schema, reading(schema, self._replace).shape
+                self._content = schema, reading(schema, self._style).shape
 
     # ------------------------------------------------------------------ writing
 
@@ -119,8 +124,8 @@ class JsonConverter(Converter):
         return head + payload + b"}" if self._enabled else payload
 
     def _writer(self, schema: Schema) -> tuple[bytes, Shape]:
-        head = _HEAD + orjson.dumps(schema_to_json(schema, self._numeric)) + _MIDDLE
-        shape = writing(schema, self._numeric, self._replace).shape
+        head = _HEAD + orjson.dumps(schema_to_json(schema, self._style)) + _MIDDLE
+        shape = writing(schema, self._style).shape
         _keep(self._writers, schema, (head, shape), self._size)
         return head, shape
 
@@ -152,7 +157,7 @@ class JsonConverter(Converter):
         found = self._readers.get(text)
         if found is None:
             schema = schema_of_json(envelope["schema"])
-            found = schema, None if schema is None else reading(schema, self._replace).shape
+            found = schema, None if schema is None else reading(schema, self._style).shape
             _keep(self._readers, text, found, self._size)
         schema, shape = found
         parse: Callable[[Any], Any] = orjson.loads

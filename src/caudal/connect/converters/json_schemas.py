@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ import orjson
 from caudal.connect.converters import logical
 from caudal.connect.converters.shaping import (
     FLOAT,
+    STAYS,
     Member,
     Shape,
     Shaping,
@@ -30,6 +32,16 @@ from caudal.connect.errors import DataError
 _FLOATS = (Kind.FLOAT32, Kind.FLOAT64)
 
 
+@dataclass(frozen=True, slots=True)
+class JsonStyle:
+    """How values are written, where formats differ."""
+
+    numeric_decimals: bool = False
+    replace_nulls: bool = True
+    entry_objects: bool = False  # entries of maps without string keys: {"key": …, "value": …}, not pairs
+    union: str | None = None  # the name of structs of which one field is written, as itself
+
+
 class InexactDecimal(Exception):
     """A decimal was read as a float: the text has to be read again, exactly."""
 
@@ -37,18 +49,18 @@ class InexactDecimal(Exception):
 # ---------------------------------------------------------------------- schemas
 
 
-def schema_to_json(schema: Schema, numeric_decimals: bool, name: str | None = None) -> dict[str, Any]:
+def schema_to_json(schema: Schema, style: JsonStyle, name: str | None = None) -> dict[str, Any]:
     """In the order in which Kafka Connect writes it, so that equal schemas are equal bytes."""
     shown: dict[str, Any] = {"type": schema.kind.value}
     if schema.kind is Kind.ARRAY:
         assert schema.values is not None
-        shown["items"] = schema_to_json(schema.values, numeric_decimals)
+        shown["items"] = schema_to_json(schema.values, style)
     elif schema.kind is Kind.MAP:
         assert schema.keys is not None and schema.values is not None
-        shown["keys"] = schema_to_json(schema.keys, numeric_decimals)
-        shown["values"] = schema_to_json(schema.values, numeric_decimals)
+        shown["keys"] = schema_to_json(schema.keys, style)
+        shown["values"] = schema_to_json(schema.values, style)
     elif schema.kind is Kind.STRUCT:
-        shown["fields"] = [schema_to_json(field.schema, numeric_decimals, field.name) for field in schema.fields]
+        shown["fields"] = [schema_to_json(field.schema, style, field.name) for field in schema.fields]
     shown["optional"] = schema.optional
     if schema.name is not None:
         shown["name"] = schema.name
@@ -59,7 +71,7 @@ def schema_to_json(schema: Schema, numeric_decimals: bool, name: str | None = No
     if schema.parameters:
         shown["parameters"] = dict(schema.parameters)
     if schema.has_default and schema.default is not None:
-        shown["default"] = _writing_inner(schema, numeric_decimals, True).shape(schema.default)
+        shown["default"] = _writing_inner(schema, style).shape(schema.default)
     if name is not None:
         shown["field"] = name
     return shown
@@ -105,7 +117,7 @@ def schema_of_json(given: Any) -> Schema | None:
     if default is None:
         return schema
     try:
-        value = _reading_inner(schema, True).shape(default)
+        value = reading_inner(schema, JsonStyle()).shape(default)
     except InexactDecimal:
         value = Decimal(repr(default))
     return Schema(
@@ -140,19 +152,21 @@ def _typed(given: dict[str, Any], name: str, wanted: type[Any]) -> Any:
 # ---------------------------------------------------------------------- values to JSON
 
 
-def writing(schema: Schema, numeric_decimals: bool, replace_nulls: bool) -> Shaping:
+def writing(schema: Schema, style: JsonStyle) -> Shaping:
     """From Connect's values to JSON's."""
-    inner = _writing_inner(schema, numeric_decimals, replace_nulls)
+    inner = _writing_inner(schema, style)
     default = inner.shape(schema.default) if schema.has_default and schema.default is not None else None
-    return nullable(schema, inner, default_for_null=replace_nulls, default=default)
+    return nullable(schema, inner, default_for_null=style.replace_nulls, default=default)
 
 
-def _writing_inner(schema: Schema, numeric_decimals: bool, replace_nulls: bool) -> Shaping:
+def _writing_inner(schema: Schema, style: JsonStyle) -> Shaping:
     def of(part: Schema | None) -> Shaping:
         assert part is not None
-        return writing(part, numeric_decimals, replace_nulls)
+        return writing(part, style)
 
     match schema.kind:
+        case Kind.STRUCT if style.union is not None and schema.name == style.union:
+            return Shaping(_union_writer({field.name: of(field.schema).shape for field in schema.fields}))
         case Kind.STRUCT:
             members = [Member(field.name, field.name, of(field.schema)) for field in schema.fields]
             return Shaping(struct_shape(members, schema.name or "The struct"))
@@ -160,11 +174,11 @@ def _writing_inner(schema: Schema, numeric_decimals: bool, replace_nulls: bool) 
             return Shaping(listed(of(schema.values)))
         case Kind.MAP:
             assert schema.keys is not None
-            return Shaping(_map_writer(schema.keys, of(schema.keys), of(schema.values)))
+            return Shaping(_map_writer(schema.keys, of(schema.keys), of(schema.values), style))
     match schema.name:
         case name if name == DECIMAL and schema.kind is Kind.BYTES:
             scale = logical.scale_of(schema)
-            return Shaping(_decimal_number(scale) if numeric_decimals else _decimal_text(scale))
+            return Shaping(_decimal_number(scale) if style.numeric_decimals else _decimal_text(scale))
         case name if name == DATE and schema.kind is Kind.INT32:
             return Shaping(logical.days_of)
         case name if name == TIME and schema.kind is Kind.INT32:
@@ -178,15 +192,24 @@ def _writing_inner(schema: Schema, numeric_decimals: bool, replace_nulls: bool) 
     return plain(schema.kind)
 
 
-def _map_writer(schema: Schema, keys: Shaping, values: Shaping) -> Shape:
+def _map_writer(schema: Schema, keys: Shaping, values: Shaping, style: JsonStyle) -> Shape:
     if schema.kind is Kind.STRING and schema.name is None:
         return mapped(keys, values)
-    shaped = mapped(STAYING_KEYS, values)
+    shaped = mapped(STAYS, values)
     key = keys.shape
+    if style.entry_objects:
+        return lambda value: [{"key": key(each), "value": item} for each, item in shaped(value).items()]
     return lambda value: [[key(each), item] for each, item in shaped(value).items()]
 
 
-STAYING_KEYS = Shaping(lambda value: value, "")
+def _union_writer(members: dict[str, Shape]) -> Shape:
+    def union(value: Any) -> Any:
+        given = [(name, item) for name, item in value.items() if item is not None] if isinstance(value, dict) else []
+        if len(given) != 1 or given[0][0] not in members:
+            raise DataError("A union is a dict with one field that is not null.")
+        return members[given[0][0]](given[0][1])
+
+    return union
 
 
 def _decimal_number(scale: int) -> Shape:
@@ -208,19 +231,22 @@ def _float_to_json(value: Any) -> Any:
 # ---------------------------------------------------------------------- JSON to values
 
 
-def reading(schema: Schema, replace_nulls: bool) -> Shaping:
+def reading(schema: Schema, style: JsonStyle) -> Shaping:
     """From JSON's values to Connect's."""
-    return nullable(
-        schema, _reading_inner(schema, replace_nulls), default_for_null=replace_nulls, default=schema.default
-    )
+    inner = reading_inner(schema, style)
+    return nullable(schema, inner, default_for_null=style.replace_nulls, default=schema.default)
 
 
-def _reading_inner(schema: Schema, replace_nulls: bool) -> Shaping:
+def reading_inner(schema: Schema, style: JsonStyle) -> Shaping:
+    """Of values that are not null."""
+
     def of(part: Schema | None) -> Shaping:
         assert part is not None
-        return reading(part, replace_nulls)
+        return reading(part, style)
 
     match schema.kind:
+        case Kind.STRUCT if style.union is not None and schema.name == style.union:
+            return Shaping(_union_reader(schema, {field.name: of(field.schema).shape for field in schema.fields}))
         case Kind.STRUCT:
             members = [Member(field.name, field.name, of(field.schema)) for field in schema.fields]
             return Shaping(struct_shape(members, schema.name or "The struct", strict=False))
@@ -228,7 +254,7 @@ def _reading_inner(schema: Schema, replace_nulls: bool) -> Shaping:
             return Shaping(listed(of(schema.values)))
         case Kind.MAP:
             assert schema.keys is not None
-            return Shaping(_map_reader(schema.keys, of(schema.keys), of(schema.values)))
+            return Shaping(_map_reader(schema.keys, of(schema.keys), of(schema.values), style))
     match schema.name:
         case name if name == DECIMAL and schema.kind is Kind.BYTES:
             return Shaping(_decimal_reader(logical.scale_of(schema)))
@@ -249,10 +275,20 @@ def _then(first: Shape, second: Shape) -> Shape:
     return lambda value: second(first(value))
 
 
-def _map_reader(schema: Schema, keys: Shaping, values: Shaping) -> Shape:
+def _map_reader(schema: Schema, keys: Shaping, values: Shaping, style: JsonStyle) -> Shape:
     if schema.kind is Kind.STRING and schema.name is None:
         return mapped(keys, values)
     key, item = keys.shape, values.shape
+    if style.entry_objects:
+
+        def entries(value: Any) -> dict[Any, Any]:
+            if not isinstance(value, list) or not all(
+                isinstance(each, dict) and each.keys() == {"key", "value"} for each in value
+            ):
+                raise DataError("A map whose keys are not strings is a JSON array of objects with key and value.")
+            return {_hashable(key(each["key"])): item(each["value"]) for each in value}
+
+        return entries
 
     def pairs(value: Any) -> dict[Any, Any]:
         if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
@@ -260,6 +296,39 @@ def _map_reader(schema: Schema, keys: Shaping, values: Shaping) -> Shape:
         return {_hashable(key(pair[0])): item(pair[1]) for pair in value}
 
     return pairs
+
+
+def _union_reader(schema: Schema, members: dict[str, Shape]) -> Shape:
+    tests = [(field.name, _could_be(field.schema)) for field in schema.fields]
+
+    def union(value: Any) -> dict[str, Any]:
+        for name, could_be in tests:
+            if could_be(value):
+                return {**dict.fromkeys(members), name: members[name](value)}
+        raise DataError(f"A {type(value).__name__} is no member of the union.")
+
+    return union
+
+
+def _could_be(schema: Schema) -> Callable[[Any], bool]:
+    """Whether a JSON value looks like one of this schema."""
+    match schema.kind:
+        case Kind.STRUCT:
+            names = {field.name for field in schema.fields}
+            return lambda value: isinstance(value, dict) and value.keys() <= names
+        case Kind.BOOLEAN:
+            return lambda value: isinstance(value, bool)
+        case Kind.STRING:
+            return lambda value: isinstance(value, str)
+        case Kind.BYTES:
+            return lambda value: isinstance(value, (str, float, int, Decimal)) and not isinstance(value, bool)
+        case Kind.ARRAY:
+            return lambda value: isinstance(value, list)
+        case Kind.MAP:
+            return lambda value: isinstance(value, (dict, list))
+        case kind if kind in _FLOATS:
+            return lambda value: isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return lambda value: isinstance(value, int) and not isinstance(value, bool)
 
 
 def _hashable(key: Any) -> Any:

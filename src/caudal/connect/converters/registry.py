@@ -17,7 +17,7 @@ from caudal.connect.converters.shaping import Shape
 from caudal.connect.data import BOOLEAN, BYTES, FLOAT64, INT64, STRING, Kind, Schema
 from caudal.connect.errors import DataError, RetriableError
 from caudal.registry.client import RegisteredSchema
-from caudal.serde.registry_serde import RegistrySerde, Write
+from caudal.serde.registry_serde import Read, RegistrySerde, Write
 from caudal.serde.serde import SchemasUnavailable, SerdeError
 from caudal.serde.subjects import RECORD, TOPIC, TOPIC_RECORD
 
@@ -127,11 +127,13 @@ class RegistryConverter(Converter):
         self._writers: dict[str, dict[Schema, tuple[Write, Shape]]] = {}
         self._last: tuple[str, Schema | None, Write, Shape] | None = None
         self._reader: Any = None
-        self._known: dict[bytes, tuple[Schema, Shape | None]] = {}
+        self._known: dict[bytes, tuple[Read, Schema, Shape | None]] = {}
+        self._of_latest = False
 
     def configure(self, config: Mapping[str, Any], is_key: bool) -> None:
         self.options = config
         self._is_key = is_key
+        self._of_latest = config["use.latest.version"]
         strategy = config["key.subject.name.strategy" if is_key else "value.subject.name.strategy"]
         strategy = strategy or config["subject.name.strategy"]
         self._settings = {
@@ -175,7 +177,7 @@ class RegistryConverter(Converter):
                     format.text,
                     topic=topic,
                     is_key=self._is_key,
-                    use_latest_version=self.options["use.latest.version"],
+                    use_latest_version=self._of_latest,
                     schema_id=self.options["use.schema.id"] if self.options["use.schema.id"] >= 0 else None,
                     **self._settings,
                     **format.more,
@@ -200,26 +202,40 @@ class RegistryConverter(Converter):
         if data is None:
             return Decoded(None, None)
         reader = self._reader
-        if reader is None or (self.options["use.latest.version"] and reader.topic != topic):
-            reader = self._reader = self.serde(
-                topic=topic,
-                is_key=self._is_key,
-                use_latest_version=self.options["use.latest.version"],
-                **self._settings,
-                **self.reading_options(),
-            )
-            self._known.clear()
+        if reader is None or (self._of_latest and reader.topic != topic):
+            reader = self._new_reader(topic)
+        known = self._known.get(self.head_of(data))
         try:
-            value = reader.deserialize(data)
-            known = self._known.get(self.head_of(data))
-            if known is None:
-                known = self._known[self.head_of(data)] = self._schema_read(reader, data)
+            if known is None or data[0]:
+                read, schema, shape = self._first_read(reader, data)
+            else:
+                read, schema, shape = known
+            value = read(data)
         except SchemasUnavailable as error:
             raise RetriableError(str(error)) from None
         except SerdeError as error:
             raise DataError(str(error)) from None
-        schema, shape = known
         return Decoded(schema, value if shape is None else shape(value))
+
+    def _new_reader(self, topic: str) -> Any:
+        self._reader = self.serde(
+            topic=topic,
+            is_key=self._is_key,
+            use_latest_version=self._of_latest,
+            **self._settings,
+            **self.reading_options(),
+        )
+        self._known.clear()
+        return self._reader
+
+    def _first_read(self, reader: Any, data: bytes) -> tuple[Read, Schema, Shape | None]:
+        reader.deserialize(data)  # says what is wrong with a head
+        id = int.from_bytes(data[1:5], "big")
+        schema, shape = self.connect_of(reader._schema_to_read() or reader._schema(id), reader, data)
+        if len(self._known) >= self.options["schemas.cache.config"]:
+            self._known.clear()
+        self._known[self.head_of(data)] = found = reader._readers[id], schema, shape
+        return found
 
     def head_of(self, data: bytes) -> bytes:
         """The bytes that say which schema a record has."""
@@ -227,10 +243,6 @@ class RegistryConverter(Converter):
 
     def reading_options(self) -> dict[str, Any]:
         return {}
-
-    def _schema_read(self, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
-        registered = reader._schema_to_read() or reader._schema(int.from_bytes(data[1:5], "big"))
-        return self.connect_of(registered, reader, data)
 
     @abstractmethod
     def connect_of(self, registered: RegisteredSchema, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:

@@ -31,6 +31,7 @@ Offset = Mapping[str, Any]
 Entries = Iterable[tuple[Partition, Offset | None]]
 
 CALL_SECONDS = 30.0
+READ_SECONDS = 180.0  # transactions that stand in the way end within their own time limit
 
 
 class OffsetStore(Protocol):
@@ -126,6 +127,9 @@ class KafkaOffsetStore:
         """From where the last reading ended. Only committed records: a transaction's offsets come with its records."""
         self.ensure_topic()  # before asking about it: the question alone may make it, with other settings
         ends = self._ends()
+        if any(self._positions.get(partition, 0) > end for partition, end in ends.items()):
+            self._positions.clear()  # the topic was deleted and made anew
+            self._table.clear()
         behind = {partition: end for partition, end in ends.items() if self._positions.get(partition, 0) < end}
         if not behind:
             return
@@ -149,9 +153,10 @@ class KafkaOffsetStore:
                 messages = consumer.consume(1000, 0.2)
                 if messages:
                     last = time.monotonic()
-                elif time.monotonic() - last > CALL_SECONDS:
+                elif time.monotonic() - last > READ_SECONDS:
                     raise ConnectError(
-                        f"The offset topic '{self.topic}' cannot be read to its end: the broker is silent."
+                        f"The offset topic '{self.topic}' cannot be read to its end: the broker is silent, "
+                        "or a transaction does not end."
                     )
                 for message in messages:
                     self._take(message, behind)
@@ -179,14 +184,15 @@ class KafkaOffsetStore:
             self._table.setdefault(connector, {})[identity(source)] = _Entry(message.key(), source, offset)
 
     def _ends(self) -> dict[int, int]:
-        """Up to the last stable offset of each partition: what is in an open transaction is not there yet."""
+        """Of each partition, with what is in open transactions: one of another task may stand before an offset that is
+        ours and committed. So the reading waits until those have ended."""
         admin = self._connected()
         try:
             described = admin.list_topics(self.topic, timeout=CALL_SECONDS).topics.get(self.topic)
             if described is None or described.error is not None or not described.partitions:
                 return {}
             asked = {TopicPartition(self.topic, one): OffsetSpec.latest() for one in described.partitions}
-            answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
+            answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED)
             return {place.partition: int(answer.result(CALL_SECONDS).offset) for place, answer in answers.items()}
         except KafkaException as error:
             raise ConnectError(f"The offset topic '{self.topic}' cannot be read: {error.args[0].str()}.") from error

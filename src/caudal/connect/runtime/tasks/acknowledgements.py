@@ -9,6 +9,7 @@ One thread submits. Acknowledgements may come from another, but from one at a ti
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -26,7 +27,10 @@ Refused = Callable[[Any, Any], bool]
 
 def partition_key(partition: Partition) -> bytes:
     """The same for equal partitions, whatever the order of their fields."""
-    return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)
+    try:
+        return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # numbers beyond 64 bits
+        return json.dumps(partition, sort_keys=True).encode()
 
 
 class Span:

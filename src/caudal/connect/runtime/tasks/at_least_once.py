@@ -15,7 +15,7 @@ from typing import Any
 from caudal.connect.records import RecordMetadata, SourceRecord
 from caudal.connect.runtime.tasks.acknowledgements import Acknowledgements, Offset, Partition, Span
 from caudal.connect.runtime.tasks.client_properties import make_producer
-from caudal.connect.runtime.tasks.error_policy import log
+from caudal.connect.runtime.tasks.offset_committer import committer
 from caudal.connect.runtime.tasks.source_run import Delivered, SourceRun
 
 FLUSH_SLICE = 0.5
@@ -24,14 +24,14 @@ FAILED_FLUSH_SECONDS = 5.0
 
 class AtLeastOnce(SourceRun):
     def prepare(self) -> None:
-        super().prepare()
         self._serving = threading.Lock()  # acknowledgements are told by one thread at a time
         self._committing = threading.Lock()
         self._acks = Acknowledgements(self.refused)
         self._uncommitted: dict[bytes, tuple[Partition, Offset]] = {}
         self._acknowledged: deque[tuple[SourceRecord, RecordMetadata | None]] = deque()  # for commit_record
         self._stored = False  # offsets were, and the task has not been told
-        committer.add(self)
+        super().prepare()
+        committer.add(self, self.settings.offset_flush_seconds)
 
     def open_producer(self) -> Any:
         return make_producer(self.settings, self.spec.connector_config)
@@ -94,6 +94,7 @@ class AtLeastOnce(SourceRun):
     def finish(self) -> None:
         self._acks.seal()
         self._flush(None)
+        self.still_wanted()
         self.commit_offsets()
         if self.failure is not None:
             raise self.failure
@@ -120,42 +121,3 @@ class AtLeastOnce(SourceRun):
         committer.remove(self)
         with self._committing:
             super().release()
-
-
-class OffsetCommitter:
-    """One thread for all runs. One that fails to commit is logged, and tried again at its next time."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Condition()
-        self._due: dict[AtLeastOnce, float] = {}
-        self._thread: threading.Thread | None = None
-
-    def add(self, run: AtLeastOnce) -> None:
-        with self._lock:
-            self._due[run] = time.monotonic() + run.settings.offset_flush_seconds
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="connect-offset-committer", daemon=True)
-                self._thread.start()
-            self._lock.notify()
-
-    def remove(self, run: AtLeastOnce) -> None:
-        with self._lock:
-            self._due.pop(run, None)
-
-    def _serve(self) -> None:
-        while True:
-            with self._lock:
-                while not self._due:
-                    self._lock.wait()
-                run, due = min(self._due.items(), key=lambda one: one[1])
-                if (wait := due - time.monotonic()) > 0:
-                    self._lock.wait(wait)
-                    continue
-                self._due[run] = time.monotonic() + run.settings.offset_flush_seconds
-            try:
-                run.commit_offsets()
-            except Exception as error:
-                log.warning("Offsets of task %s could not be committed and are tried again: %s", run.id, error)
-
-
-committer = OffsetCommitter()

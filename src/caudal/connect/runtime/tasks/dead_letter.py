@@ -62,10 +62,9 @@ class DeadLetterTopic:
         self._refused: list[Any] = []
         self._lock = threading.Lock()
         config = spec.connector_config
-        # Kafka Connect leaves the headers out unless asked; here the reason is there unless it is unwanted.
-        self._with_headers = str(config.get("errors.deadletterqueue.context.headers.enable", "true")).lower() == "true"
+        self._with_headers = bool(framework.get("errors.deadletterqueue.context.headers.enable", False))
         # Kafka Connect wants three replicas unless told: here the broker's default, which one broker can keep too.
-        replication = int(config.get("errors.deadletterqueue.topic.replication.factor", -1))
+        replication = int(framework.get("errors.deadletterqueue.topic.replication.factor", -1))
         create_topic(make_admin(settings, config), NewTopic(topic, 1, replication))
         self._producer = make_producer(settings, config)
 

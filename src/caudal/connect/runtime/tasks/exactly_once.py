@@ -9,7 +9,9 @@ After a failure whose outcome is not known the run ends: the next one finds out,
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,6 +24,7 @@ from caudal.connect.runtime.offset_store import KafkaOffsetStore
 from caudal.connect.runtime.tasks.acknowledgements import Offset, Partition, partition_key
 from caudal.connect.runtime.tasks.client_properties import make_producer
 from caudal.connect.runtime.tasks.fencing import FENCED, initialised, transactional_id
+from caudal.connect.runtime.tasks.offset_committer import committer
 from caudal.connect.runtime.tasks.run import kafka_failure
 from caudal.connect.runtime.tasks.source_run import Delivered, SourceRun, tells_records
 
@@ -40,6 +43,7 @@ class _Sent:
 class ExactlyOnce(SourceRun):
     def prepare(self) -> None:
         config = self.parts.framework
+        self._lock = threading.RLock()  # of the transaction: the committer ends one while the task waits in poll
         boundary = str(config.get("transaction.boundary") or "poll").lower()
         if boundary not in ("poll", "interval"):
             raise ConfigError(
@@ -57,6 +61,8 @@ class ExactlyOnce(SourceRun):
         self._last: tuple[Any, bytes] = (None, b"")
         self._sent: list[_Sent] = []  # for commit_record
         self._unreported = 0
+        self._to_tell: list[_Sent] = []
+        self._committed = False  # and the task has not been told
         super().prepare()
         if not isinstance(self.store, KafkaOffsetStore):
             raise ConfigError(
@@ -65,6 +71,8 @@ class ExactlyOnce(SourceRun):
             )
         self._offset_topic = self.store
         self._offset_topic.ensure_topic()
+        if self._every:
+            committer.add(self, self._every)
 
     def open_producer(self) -> Any:
         self._check()
@@ -110,8 +118,7 @@ class ExactlyOnce(SourceRun):
     def _told(self, error: Any, message: Any) -> None:
         """Errors only. Nothing is tolerated here: a transaction with a hole in it is no transaction."""
         if error is not None and self.failure is None:
-            topic = message.topic() if message is not None else "?"
-            self.failure = kafka_failure(f"Topic '{topic}' does not take a record of a transaction", error)
+            self.failure = kafka_failure(f"Topic '{message.topic()}' does not take a record of a transaction", error)
 
     def passed_over(self, record: SourceRecord) -> None:
         self._note(record)
@@ -135,23 +142,60 @@ class ExactlyOnce(SourceRun):
             cause = error.__cause__ or error.__context__ or error
             raise ConnectError(f"The transactional producer has failed: {cause}.") from cause
 
+    def send(self, records: Sequence[SourceRecord]) -> None:
+        with self._lock:
+            super().send(records)
+
     def between(self) -> None:
-        self.serve(0)
+        with self._lock:
+            self.serve(0)
+            self._commit_if_due()
+        self._tell_task()
+
+    def _commit_if_due(self) -> None:
         if self._offsets and time.monotonic() - self._begun_at >= self._every:
             self._commit()
 
+    def commit_offsets(self) -> None:
+        """From the committer's thread, where a transaction is an interval. Not while records are being sent: the run
+        itself ends the transaction then."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self.failure is None and self.producer is not None:
+                self._commit_if_due()
+        except Exception as error:
+            self.failure = self.failure or error
+        finally:
+            self._lock.release()
+
+    def _tell_task(self) -> None:
+        with self._lock:
+            records, self._to_tell = self._to_tell, []
+            committed, self._committed = self._committed, False
+        for one in records:
+            self.call(self.parts.task.commit_record, one.record, one.metadata)
+        if committed:
+            self.call(self.parts.task.commit)
+
     def finish(self) -> None:
-        if self._offsets:
-            self._commit()
+        with self._lock:
+            if self.failure is not None:
+                raise self.failure
+            if self._offsets:
+                self._commit()
+        self._tell_task()
 
     def interrupted(self) -> None:
         """Half a poll is no transaction: it is read again as a whole."""
         self.give_up()
 
     def give_up(self) -> None:
-        if self._open:
-            self._open = False
-            self._abort()
+        with self._lock:
+            self._offsets.clear()
+            if self._open:
+                self._open = False
+                self._abort()
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
@@ -178,10 +222,9 @@ class ExactlyOnce(SourceRun):
         self.metric.sample("transaction-size-{}", self._records)
         self.metric.count("offset-commit-success-total")
         self.metric.sample("offset-commit-{}-time-ms", (time.monotonic() - began) * 1000)
-        sent, self._sent = self._sent, []
-        for one in sent:
-            self.call(self.parts.task.commit_record, one.record, one.metadata)
-        self.call(self.parts.task.commit)
+        self._to_tell += self._sent
+        self._sent = []
+        self._committed = True
 
     def _produce_offset(self, key: bytes, value: bytes | None) -> None:
         while True:
@@ -225,6 +268,11 @@ class ExactlyOnce(SourceRun):
                 "is there."
             )
         return kafka_failure("A transaction could not be committed", error)
+
+    def release(self) -> None:
+        committer.remove(self)
+        with self._lock:
+            super().release()
 
     def _abort(self) -> None:
         try:

@@ -8,6 +8,7 @@ ends the process even while a task holds the interpreter's lock; where there is 
 from __future__ import annotations
 
 import fcntl
+import gc
 import logging
 import os
 import signal
@@ -104,6 +105,8 @@ def main(arguments: list[str]) -> None:
     run = make_run(spec, settings, worker, target, worker.check if has_check else None)
     threading.Thread(target=worker.obey, args=(run,), name="obey", daemon=True).start()
     threading.Thread(target=_tell_metrics, args=(run, worker), name="metrics", daemon=True).start()
+    gc.freeze()  # what is imported stays
+    gc.set_threshold(50_000, 20, 50)  # records come and go by thousands: looking through them more often finds nothing
     run.run()
     worker.say("metrics", run.metrics())
     sys.stdout.flush()

@@ -10,7 +10,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -176,7 +176,7 @@ class SourceRun(Run):
                 except BufferError:
                     self._wait_for_room()
                 except KafkaException as error:
-                    self._refused_at_once(error.args[0], report)
+                    self._refused_at_once(topic, error.args[0], report)
                     break
         self.metric.count_with_rate("source-record-write", written)
 
@@ -215,15 +215,14 @@ class SourceRun(Run):
         if self.stopping.is_set():
             raise RunStopped  # what was not taken is read again
 
-    def _refused_at_once(self, error: Any, report: Delivered) -> None:
-        report(error, None)
+    def _refused_at_once(self, topic: str, error: Any, report: Delivered) -> None:
+        report(error, _NotSent(topic))
         if self.failure is not None:
             raise self.failure
 
     def refused(self, error: Any, message: Any) -> bool:
         """A delivery failed for good. True when that is tolerated: the record is passed over."""
-        topic = message.topic() if message is not None else "?"
-        wrapped = kafka_failure(f"Topic '{topic}' does not take a record", error)
+        wrapped = kafka_failure(f"Topic '{message.topic()}' does not take a record", error)
         if error.fatal() or error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
             self.failure = self.failure or wrapped
             return False
@@ -238,6 +237,15 @@ class SourceRun(Run):
 def tells_records(task: Any) -> bool:
     """Whether the task wants to hear of every record."""
     return getattr(type(task), "commit_record", None) is not SourceTask.commit_record
+
+
+class _NotSent(NamedTuple):
+    """In the place of a message that the producer did not take."""
+
+    name: str
+
+    def topic(self) -> str:
+        return self.name
 
 
 def _name_of(executing: Any) -> str:

@@ -54,6 +54,7 @@ class Subscription:
                 "session.timeout.ms": settings.session_timeout_ms,
                 "heartbeat.interval.ms": settings.heartbeat_interval_ms,
                 "fetch.wait.max.ms": 100,
+                "topic.metadata.refresh.interval.ms": 10_000,  # topics and partitions that come later
             },
         )
 
