@@ -202,7 +202,7 @@ class Cluster:
         wait_for(lambda: self.states(name) == list(states), f"{name} in {states}, not {self.states(name)}")
 
     def leader(self) -> DistributedHerder:
-        return wait_for(lambda: next((h for h in self.herders.values() if h._leads), None), "a leader")
+        return wait_for(lambda: [herder for herder in self.herders.values() if herder._leads], "a leader")[0]
 
     def records(self, topic: str) -> dict[str, bytes | None]:
         """The last value of each key."""

@@ -47,6 +47,9 @@ def test_two_workers_share_connectors_and_tasks(cluster: Cluster) -> None:
     assert first.info("a")["tasks"] == [{"connector": "a", "task": n} for n in range(3)]
     assert first.tasks("a")[2]["id"] == {"connector": "a", "task": 2}
     assert first.is_healthy()[0]
+    assert first.metrics()[""]["task-count"] == second.metrics()[""]["task-count"] == 3
+    counted = [herder.metrics().get("a", {}).get("connector-running-task-count", 0) for herder in (first, second)]
+    assert sum(counted) == 3
 
 
 def test_a_third_worker_gets_its_share_and_nothing_else_stops(cluster: Cluster) -> None:

@@ -55,6 +55,7 @@ class Numbers(SourceConnector):
 
     def start(self, config: dict[str, Any]) -> None:
         self._given = config
+        assert self.context.config["name"] == self.name, "a connector sees its configuration as it was given"
         if config["hang.in.start"]:
             threading.Event().wait(3600)
         if config["fail.in.start"]:

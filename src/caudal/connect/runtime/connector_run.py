@@ -111,7 +111,7 @@ class ConnectorRun:
 
     def _begin(self) -> None:
         self._filled = self._fill_in(self._config)
-        config = self._filled.config
+        config = self.config = self._filled.config
         plugin = connector_plugin(config)
         given = parse(config, self._settings)
         self.version = plugin.version

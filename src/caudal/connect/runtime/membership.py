@@ -84,6 +84,7 @@ class Membership:
         self._coordinator: _Coordinator | None = None
         self._joining: Any = None
         self._join_ended = threading.Event()
+        self._joined_at: float | None = None
         self._unreachable_since: float | None = None
 
     def start(self) -> None:
@@ -125,6 +126,8 @@ class Membership:
             time.sleep(min(seconds, 1.0))
             coordinator.request_rejoin()
         joined, coordinator.joined = coordinator.joined, None
+        if joined is not None:
+            self._joined_at = time.monotonic()
         return joined
 
     def _join(self, coordinator: _Coordinator, seconds: float) -> None:
@@ -155,8 +158,14 @@ class Membership:
         )
 
     def unreachable_seconds(self) -> float:
-        """For how long the group's coordinator has not been heard of."""
-        return 0.0 if self._unreachable_since is None else time.monotonic() - self._unreachable_since
+        """For how long the broker may have believed that this worker is gone: since the last heartbeat it answered.
+
+        A join in flight is no absence, as long as there is a connection: the broker waits for others meanwhile.
+        """
+        now = time.monotonic()
+        if self._joining is not None or self._joined_at is None or self._coordinator is None:
+            return 0.0 if self._unreachable_since is None else now - self._unreachable_since
+        return now - max(self._joined_at, self._coordinator.heartbeat.last_receive)
 
     def url_of(self, holder: Callable[[Load], bool]) -> str | None:
         """Only the leader knows: the address of the worker whose load this is true of."""

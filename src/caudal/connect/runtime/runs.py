@@ -34,6 +34,7 @@ TaskConfigs = Callable[[str, list[dict[str, str]]], None]
 # Calls the second when the tasks of this connector may start, or the third with the reason why not; in any thread.
 Prepare = Callable[[str, Callable[[], None], Callable[[Exception], None]], None]
 
+COUNTED = (State.RUNNING, State.PAUSED, State.FAILED, State.UNASSIGNED, State.RESTARTING)
 # A run that got this far did some work: its restarts are counted from none.
 PROGRESS = ("source-record-write-total", "sink-record-send-total", "offset-commit-success-total")
 
@@ -82,6 +83,9 @@ class Runs:
         self._configs = Configs()
         self._connectors: dict[str, _Connector] = {}
         self._tasks: dict[TaskId, _Task] = {}
+        self._counts = {
+            f"{what}-startup-{how}-total": 0.0 for what in ("connector", "task") for how in ("attempts", "failure")
+        }
         self._restarts = Restarts(
             settings.restart_backoff_seconds, settings.restart_backoff_max_seconds, settings.restart_attempts
         )
@@ -91,8 +95,17 @@ class Runs:
         return Load(frozenset(self._connectors), frozenset(self._tasks))
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """Of the tasks that run now. Any thread may ask."""
-        return {str(id): task.run.metrics() for id, task in list(self._tasks.items()) if task.run is not None}
+        """Of this worker (""), of connectors by what their tasks here do, and of the tasks. Any thread may ask."""
+        connectors, tasks = dict(self._connectors), dict(self._tasks)
+        found: dict[str, dict[str, float]] = {
+            "": {"connector-count": len(connectors), "task-count": len(tasks), **self._counts}
+        }
+        for name in {*connectors, *(id.connector for id in tasks)}:
+            states = [task.state for id, task in tasks.items() if id.connector == name]
+            counted = {f"connector-{state.lower()}-task-count": float(states.count(state)) for state in COUNTED}
+            found[name] = {"connector-total-task-count": len(states), **counted}
+        found |= {str(id): task.run.metrics() for id, task in tasks.items() if task.run is not None}
+        return found
 
     def reconcile(self, wanted: Load, configs: Configs) -> None:
         """Stops what is not wanted or has changed, and waits for it; then starts what is missing."""
@@ -175,6 +188,7 @@ class Runs:
             reports = _ConnectorReports(self, name, connector)
             connector.run = ConnectorRun(name, self._configs.connectors[name], self._settings, self._fill_in, reports)
             connector.run.start()
+            self._counts["connector-startup-attempts-total"] += 1
         else:
             # A connector that is paused or stopped has no object at all: nothing of it can do anything.
             connector.state = State.PAUSED if target is TargetState.PAUSED else State.STOPPED
@@ -195,6 +209,8 @@ class Runs:
 
     def _connector_failed(self, name: str, connector: _Connector, trace: str | None) -> None:
         run = connector.run
+        if run is None or run.started is None:
+            self._counts["connector-startup-failure-total"] += 1
         ran = time.monotonic() - run.started if run is not None and run.started is not None else 0.0
         delay = self._restarts.failed(name, ran > self._settings.restart_backoff_max_seconds)
         connector.run = None
@@ -242,6 +258,7 @@ class Runs:
             task.target = target
             reports = _TaskReports(self, id, task)
             check = partial(self._may_run, id, task.generation)
+            self._counts["task-startup-attempts-total"] += 1
             task.run = self._start_task(spec, self._settings, reports, target, check)
         except Exception as error:
             log.warning("the task %s cannot start", id, exc_info=error)
@@ -258,6 +275,8 @@ class Runs:
 
     def _task_failed(self, id: TaskId, task: _Task, trace: str | None) -> None:
         metrics = task.run.metrics() if task.run is not None else {}
+        if task.state is State.UNASSIGNED:
+            self._counts["task-startup-failure-total"] += 1
         delay = self._restarts.failed(id, any(metrics.get(name, 0) > 0 for name in PROGRESS))
         task.run = None
         task.state = State.FAILED if delay is None else State.RESTARTING
