@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parent
-LONGEST = ["spark", "ksql", "chaos", "conformance", "registry"]
+LONGEST = ["spark", "ksql", "chaos", "connect", "conformance", "registry"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

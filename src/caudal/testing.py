@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     from caudal.broker.broker import Broker
     from caudal.broker.errors import ErrorCode
     from caudal.broker.wire.api_keys import ApiKey
+    from caudal.connect.testing import run_sink, run_source
     from caudal.runtime.test_driver import TopologyTestDriver
 
-__all__ = ["EmbeddedBroker", "TopologyTestDriver", "embedded_broker"]
+__all__ = ["EmbeddedBroker", "TopologyTestDriver", "embedded_broker", "run_sink", "run_source"]
 
 
 def __getattr__(name: str) -> Any:
-    """The driver for Streams topologies, only when it is asked for: a test of a plain client needs none of it."""
+    """What tests topologies and connectors, only when it is asked for: a test of a plain client needs none of it."""
+    if name in ("run_sink", "run_source"):
+        from caudal.connect import testing
+
+        return getattr(testing, name)
     if name == "TopologyTestDriver":
         from caudal.runtime.test_driver import TopologyTestDriver
 

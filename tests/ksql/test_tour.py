@@ -36,7 +36,7 @@ def free_ports(count: int) -> list[int]:
 
 @contextmanager
 def caudal_up(folder: Path, ports: list[int]) -> Iterator[subprocess.Popen[str]]:
-    names = ("--kafka-port", "--registry-port", "--ksql-port")
+    names = ("--kafka-port", "--registry-port", "--ksql-port", "--connect-port")
     flags = [word for name, port in zip(names, ports, strict=True) for word in (name, str(port))]
     command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(folder), *flags]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -83,7 +83,7 @@ def wait_port_free(port: int) -> None:
 @pytest.mark.timeout(600)
 def test_the_tour(tmp_path: Path) -> None:
     before, after = PAGE.read_text().split("## Kill it")
-    ports = free_ports(3)
+    ports = free_ports(4)
     shell = Shell(ports[2], tmp_path)
     expected: dict[str, list[list[Any]]] = {
         "FROM orders WHERE amount > 100": [[2, "ben", 120.5], [3, "ana", 340.0]],

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from caudal.cli.errors import CliError, UsageError
+from caudal.cli.profiles import properties_of
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
@@ -64,8 +65,8 @@ def key_values(items: Sequence[str] | None, flag: str) -> dict[str, str]:
 def client_config(
     bootstrap: str, properties: Sequence[str] | None, defaults: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The librdkafka configuration: our defaults, then what the person gave with -X."""
-    config: dict[str, Any] = {"client.id": "caudal-cli", "log_level": 0, **(defaults or {})}
+    """The librdkafka configuration: our defaults, the cluster's profile, then what the person gave with -X."""
+    config: dict[str, Any] = {"client.id": "caudal-cli", "log_level": 0, **(defaults or {}), **properties_of(bootstrap)}
     given = key_values(properties, "-X")
     if "debug" in given:
         config.pop("log_level")

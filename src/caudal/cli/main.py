@@ -2,8 +2,8 @@
 
 Commands are discovered: `cli/commands/<name>.py` with a `register(app)` is a command, and only the file that is asked
 for is imported. `caudal broker` takes a path of its own before typer is imported: a broker that starts in a third of
-a second cannot afford 0.1 s and 8 MB for a command-line library. Deliberately absent: any knowledge of a particular
-command beyond that one.
+a second cannot afford 0.1 s and 8 MB for a command-line library. `--cluster NAME` is taken off here, for all commands
+alike (`cli/profiles.py`). Deliberately absent: any knowledge of a particular command beyond that one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def main(argv: list[str] | None = None) -> NoReturn:
             from caudal.cli.broker_process import main as broker_main
 
             sys.exit(broker_main(arguments[1:]))
-        build_app(arguments)(args=arguments, prog_name="caudal")
+        from caudal.cli import profiles
+
+        with profiles.chosen(arguments) as arguments:
+            build_app(arguments)(args=arguments, prog_name="caudal")
         sys.exit(0)
     except CliError as error:
         sys.stdout.flush()
@@ -63,6 +66,8 @@ def build_app(arguments: list[str]) -> typer.Typer:
 
     app = typer.Typer(
         help="The Kafka platform in Python. `caudal up` starts it, `caudal doctor` says what is wrong.",
+        epilog="Every command takes --cluster NAME: a profile of `caudal cluster profile`. Without it and without an "
+        "address the primary is meant.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,

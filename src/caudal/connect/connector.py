@@ -18,12 +18,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 from caudal.connect.configuration import ConfigDef
-from caudal.connect.records import SinkRecord, SourceRecord, TopicPartition
+from caudal.connect.records import RecordMetadata, SinkRecord, SourceRecord, TopicPartition
 
 Isolation = Literal["thread", "process"]
 
 
 class ConnectorContext(Protocol):
+    config: Mapping[str, str]  # as given, with what no key of the connector names (`source.cluster.ssl.ca.location`)
+
     def request_task_reconfiguration(self) -> None:
         """The thing outside has changed (a table came): `task_configs` is asked for anew, tasks are restarted."""
 
@@ -89,8 +91,9 @@ class SourceTask(Task):
     def commit(self) -> None:
         """The records that `poll` had returned are acknowledged, and their offsets are stored."""
 
-    def commit_record(self, record: SourceRecord) -> None:
-        """One record is acknowledged. Only called where it is overridden."""
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        """One record is acknowledged and lies where `metadata` says; None: a transform, or tolerance, dropped it.
+        In the order of `poll` for each partition; exactly once: after the transaction. Only called where overridden."""
 
 
 class SinkTask(Task):
@@ -115,13 +118,41 @@ class SinkTask(Task):
         return offsets
 
 
+class JobContext(Protocol):
+    config: Mapping[str, str]  # of the task, as given
+    stopping: Any  # a threading.Event
+
+    def report_progress(self, records: int) -> None:
+        """So many records more are safely where they belong: for the metrics, and the end of a restart's back-off."""
+
+    def report_topic(self, topic: str) -> None:
+        """This topic is read or written: for `/connectors/{c}/topics`."""
+
+
+class JobTask(Task):
+    """A task that moves the records itself, with an engine of its own (a Spark query): the framework neither polls nor
+    converts nor commits for it, and transforms and `errors.*` do not apply. Where it goes on after a restart is its own
+    affair. It runs in a process of its own, which ends with it; `stop` is called in that process, after `run`.
+
+    A paused job is stopped, and a resumed one is a new object."""
+
+    isolation: ClassVar[Isolation] = "process"
+    context: JobContext
+
+    def run(self) -> None:
+        """Works until `context.stopping` is set, then ends in good order. Returning before that is an end too: the
+        task stays RUNNING with nothing to do until it is stopped (a bounded input). What it raises fails the task."""
+        raise NotImplementedError
+
+
 class Connector:
-    """`name` and `config` are set by the framework before `start`."""
+    """`name` and `context` are set by the framework before `start`."""
 
     name: str
     context: ConnectorContext
     version: ClassVar[str] = "1.0"
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that `connector.class` may have, Java's above all
+    converter: ClassVar[str | None] = None  # of keys, values and headers where the configuration names none
 
     @classmethod
     def config(cls) -> ConfigDef:
@@ -148,7 +179,7 @@ class Connector:
 
 
 class SourceConnector(Connector):
-    task: ClassVar[type[SourceTask]]
+    task: ClassVar[type[SourceTask] | type[JobTask]]
 
     def exactly_once_support(self, config: Mapping[str, Any]) -> bool | None:
         """Whether offsets tell exactly what was read, so that transactions make it exactly once; None: not known."""
@@ -160,7 +191,7 @@ class SourceConnector(Connector):
 
 
 class SinkConnector(Connector):
-    task: ClassVar[type[SinkTask]]
+    task: ClassVar[type[SinkTask] | type[JobTask]]
     delivery: ClassVar[str] = "at least once"  # said by `caudal connector plugins` and the documentation
 
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:

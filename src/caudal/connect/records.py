@@ -59,3 +59,11 @@ Record = SourceRecord | SinkRecord
 class TopicPartition(NamedTuple):
     topic: str
     partition: int
+
+
+class RecordMetadata(NamedTuple):
+    """Where an acknowledged record lies."""
+
+    topic: str
+    partition: int
+    offset: int

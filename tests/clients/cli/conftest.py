@@ -32,9 +32,14 @@ Caudal = Callable[..., Outcome]
 
 
 @pytest.fixture
-def caudal(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Caudal:
+def caudal(
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Caudal:
     """Runs a command: `caudal("topic", "list")`; `input` is its stdin."""
     monkeypatch.delenv("CAUDAL_BOOTSTRAP", raising=False)
+    monkeypatch.setenv("CAUDAL_PROFILES", str(tmp_path_factory.mktemp("profiles") / "clusters.json"))
 
     def run(*arguments: str, input: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input)))

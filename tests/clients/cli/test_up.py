@@ -24,7 +24,7 @@ from .conftest import Caudal
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(data), "--kafka-port", "0"]
-    command += ["--registry-port", "0", "--ksql-port", "0", *arguments]
+    command += ["--registry-port", "0", "--connect-port", "0", "--ksql-port", "0", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -42,7 +42,7 @@ def table(process: subprocess.Popen[str]) -> str:
 def ended(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
     """What else it said. Waits as long as `up` waits for its servers (a disk may take its time), none of which hung."""
     try:
-        out, err = process.communicate(timeout=3 * STOP_WAIT_SECONDS + 10)
+        out, err = process.communicate(timeout=4 * STOP_WAIT_SECONDS + 10)
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f"it did not end: {process.communicate()}") from None
@@ -94,6 +94,22 @@ def test_ksql_is_part_of_it(tmp_path: Path) -> None:
     ended(process)
 
 
+def test_connect_is_part_of_it_and_ksql_knows_it(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    said = table(process)
+    match = re.search(r"Connect\s+│ (http://\S+)", said)
+    assert match, said
+    with urllib.request.urlopen(match[1] + "/health") as answer:
+        assert json.load(answer)["status"] == "healthy"
+    ksql = re.search(r"KSQL\s+│ (http://\S+)", said)
+    assert ksql, said
+    body = json.dumps({"ksql": "SHOW CONNECTORS;"}).encode()
+    with urllib.request.urlopen(urllib.request.Request(ksql[1] + "/ksql", body)) as answer:
+        assert json.load(answer)[0]["connectors"] == []
+    process.terminate()
+    ended(process)
+
+
 def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
     with embedded_broker() as broker:
         process = start(tmp_path, "--bootstrap", broker.bootstrap)
@@ -107,8 +123,9 @@ def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
 
 def test_a_bootstrap_without_a_broker_is_said(caudal: Caudal, tmp_path: Path) -> None:
     outcome = caudal(
-        "up", "--data", str(tmp_path), "--registry-port", "0", "--ksql-port", "0", "--bootstrap", "127.0.0.1:1"
-    )
+        "up", "--data", str(tmp_path), "--registry-port", "0", "--connect-port", "0", "--ksql-port", "0",
+        "--bootstrap", "127.0.0.1:1",
+    )  # fmt: skip
     assert outcome.code == 1
     assert "no broker at 127.0.0.1:1" in outcome.err
 
@@ -118,23 +135,24 @@ def test_without_the_extra_the_rest_starts(monkeypatch: pytest.MonkeyPatch, tmp_
 
     started: list[tuple[list[str], list[str]]] = []
     monkeypatch.setattr(up, "registry_is_installed", lambda: False)
+    monkeypatch.setattr(up, "connect_is_installed", lambda: False)
     monkeypatch.setattr(up, "ksql_is_installed", lambda: False)
     monkeypatch.setattr(
         up, "supervise", lambda services, notes, data: started.append(([item.name for item in services], notes))
     )
-    up.up(data=tmp_path, kafka_port=0, registry_port=0, ksql_port=0)
+    up.up(data=tmp_path, kafka_port=0, registry_port=0, connect_port=0, ksql_port=0)
     ((names, notes),) = started
     assert names == ["Kafka broker"]
-    for extra in ("registry", "ksql"):
+    for extra in ("registry", "connect", "ksql"):
         assert any(f"pip install 'caudal[{extra}]'" in note for note in notes)
 
 
 def test_parts_that_come_later_are_said_to_have_no_effect(tmp_path: Path) -> None:
-    process = start(tmp_path, "--connect-port", "18083", "--demo")
+    process = start(tmp_path, "--ui-port", "18080", "--demo")
     out = table(process)
     process.terminate()
     ended(process)
-    for flag in ("--connect-port", "--demo"):
+    for flag in ("--ui-port", "--demo"):
         assert f"{flag} has no effect" in out
 
 
@@ -162,13 +180,14 @@ def test_a_server_that_dies_ends_it_all(tmp_path: Path) -> None:
     assert not any(child.is_running() for child in children)
 
 
-@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port", "--ksql-port"])
+@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port", "--connect-port", "--ksql-port"])
 def test_a_taken_port_is_said_with_its_own_flag(caudal: Caudal, tmp_path: Path, flag: str) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        ports = {"--kafka-port": "0", "--registry-port": "0", "--ksql-port": "0", flag: str(port)}
+        ports = {"--kafka-port": "0", "--registry-port": "0", "--connect-port": "0", "--ksql-port": "0"}
+        ports[flag] = str(port)
         outcome = caudal("up", "--data", str(tmp_path), *(word for pair in ports.items() for word in pair))
     assert outcome.code == 1
     assert f"(pid {os.getpid()})" in outcome.err

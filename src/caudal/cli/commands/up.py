@@ -1,6 +1,6 @@
 """`caudal up`: every server of the platform in one process tree.
 
-For now that is the broker, the Schema Registry and KSQL; the others join here as they are built.
+For now that is the broker, the Schema Registry, Connect and KSQL; the control center joins them when it is built.
 
 Each server is a child process of its own command, started with a pipe to say that it is ready and a stdin that ends
 when this process does: whatever happens to the parent, kill -9 included, no child stays behind. A server that dies
@@ -23,6 +23,9 @@ import typer
 
 from caudal.cli.broker_process import DEFAULT_HOST, DEFAULT_PORT, STOP_SECONDS
 from caudal.cli.clients import check_reachable
+from caudal.cli.connect_process import DEFAULT_PORT as DEFAULT_CONNECT_PORT
+from caudal.cli.connect_process import EXTRA as CONNECT_EXTRA
+from caudal.cli.connect_process import is_installed as connect_is_installed
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.ksql_process import DEFAULT_PORT as DEFAULT_KSQL_PORT
 from caudal.cli.ksql_process import EXTRA as KSQL_EXTRA
@@ -36,13 +39,12 @@ from caudal.cli.registry_process import is_installed as registry_is_installed
 READY_SECONDS = 120.0
 STOP_WAIT_SECONDS = STOP_SECONDS + 5  # longer than any of the servers gives itself
 DEFAULT_DATA = Path("caudal-data")
-BROKER, REGISTRY = "Kafka broker", "Schema Registry"
-BROKER_ADDRESS, REGISTRY_ADDRESS = "{broker}", "{registry}"
+BROKER, REGISTRY, CONNECT = "Kafka broker", "Schema Registry", "Connect"
+BROKER_ADDRESS, REGISTRY_ADDRESS, CONNECT_ADDRESS = "{broker}", "{registry}", "{connect}"
 
 # The servers that are promised but not built: their flags are accepted so that scripts can be written today, and said
 # to have no effect.
 LATER = {
-    "connect_port": "Connect",
     "ui_port": "the control center",
 }
 
@@ -62,8 +64,8 @@ def up(
         typer.Option("--registry-port", min=0, max=65535, help="Port of the Schema Registry; 0 takes a free one."),
     ] = DEFAULT_REGISTRY_PORT,
     connect_port: Annotated[
-        int | None, typer.Option("--connect-port", min=1, max=65535, help="(comes later) Port of Connect.")
-    ] = None,
+        int, typer.Option("--connect-port", min=0, max=65535, help="Port of Connect; 0 takes a free one.")
+    ] = DEFAULT_CONNECT_PORT,
     ksql_port: Annotated[
         int, typer.Option("--ksql-port", min=0, max=65535, help="Port of KSQL; 0 takes a free one.")
     ] = DEFAULT_KSQL_PORT,
@@ -78,7 +80,11 @@ def up(
         str | None, typer.Option("--bootstrap", metavar="HOST:PORT", help="Use this Kafka and start no broker.")
     ] = None,
     master: Annotated[
-        str | None, typer.Option("--master", help="The Spark master that runs KSQL's queries (default: this machine).")
+        str | None, typer.Option("--master", help="The Spark master of queries and connectors (default: this machine).")
+    ] = None,
+    allow_folder: Annotated[
+        list[Path] | None,
+        typer.Option("--allow-folder", metavar="DIR", help="Where connectors may read and write files. Repeatable."),
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="(comes later) Fill the platform with a demonstration.")] = False,
     secure: Annotated[bool, typer.Option("--secure", help="(comes later) TLS, users and ACLs.")] = False,
@@ -87,16 +93,19 @@ def up(
     ] = None,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "warning",
 ) -> None:
-    """Start the platform (for now: broker, Schema Registry, KSQL) and print where all listen. Ctrl-C stops it."""
+    """Start the platform (broker, Schema Registry, Connect, KSQL) and print where all listen. Ctrl-C stops it."""
     if secure:
         # Starting in the clear what was asked to be secure would be a lie with consequences.
         raise UsageError(
             "--secure comes with the security part, so nothing was started; leave it out for this machine only"
         )
-    notes = _notes({"connect_port": connect_port, "ui_port": ui_port}, demo)
+    notes = _notes({"ui_port": ui_port}, demo)
     has_registry = registry_is_installed()
     if not has_registry:
         notes.append(f"there is no Schema Registry here: {REGISTRY_EXTRA}")
+    has_connect = connect_is_installed()
+    if not has_connect:
+        notes.append(f"there is no Connect here: {CONNECT_EXTRA}")
     no_ksql = missing_java() if ksql_is_installed() else KSQL_EXTRA
     if no_ksql is not None:
         notes.append(f"there is no KSQL here: {no_ksql}")
@@ -104,6 +113,8 @@ def up(
         raise CliError(taken_message(kafka_port, "--kafka-port"))
     if has_registry and registry_port and is_taken(host, registry_port):
         raise CliError(taken_message(registry_port, "--registry-port"))
+    if has_connect and connect_port and is_taken(host, connect_port):
+        raise CliError(taken_message(connect_port, "--connect-port"))
     if no_ksql is None and ksql_port and is_taken(host, ksql_port):
         raise CliError(taken_message(ksql_port, "--ksql-port"))
     services: list[Service] = []
@@ -117,9 +128,16 @@ def up(
         notes.append(f"the broker is the one at {bootstrap}; --kafka-port, --metrics-port and -c are the broker's own")
     if has_registry:
         services.append(Service(REGISTRY, _registry_arguments(host, registry_port, bootstrap, log_level)))
+    # Both know of each other's servers by their addresses, so that one that took a free port is found.
+    others = [*(["--registry", REGISTRY_ADDRESS] if has_registry else []), *(["--master", master] if master else [])]
+    if has_connect:
+        folders = [word for folder in allow_folder or () for word in ("--allow-folder", str(folder))]
+        arguments = _connect_arguments(host, connect_port, bootstrap, log_level)
+        services.append(Service(CONNECT, [*arguments, *others, *folders]))
     if no_ksql is None:
+        arguments = _ksql_arguments(data, host, ksql_port, bootstrap, log_level)
         services.append(
-            Service("KSQL", _ksql_arguments(data, host, ksql_port, bootstrap, has_registry, master, log_level))
+            Service("KSQL", [*arguments, *others, *(["--connect", CONNECT_ADDRESS] if has_connect else [])])
         )
     supervise(services, notes, data if bootstrap is None else None)
 
@@ -159,14 +177,14 @@ def _registry_arguments(host: str, port: int, bootstrap: str | None, log_level: 
     return [*arguments, "--bootstrap", bootstrap or BROKER_ADDRESS]
 
 
-def _ksql_arguments(
-    data: Path, host: str, port: int, bootstrap: str | None, has_registry: bool, master: str | None, log_level: str
-) -> list[str]:
+def _connect_arguments(host: str, port: int, bootstrap: str | None, log_level: str) -> list[str]:
+    arguments = ["connect", "--host", host, "--port", str(port), "--log-level", log_level]
+    return [*arguments, "--bootstrap", bootstrap or BROKER_ADDRESS]
+
+
+def _ksql_arguments(data: Path, host: str, port: int, bootstrap: str | None, log_level: str) -> list[str]:
     arguments = ["ksql-server", "--host", host, "--port", str(port), "--log-level", log_level]
-    arguments += ["--data", str(data / "ksql"), "--bootstrap", bootstrap or BROKER_ADDRESS]
-    if has_registry:
-        arguments += ["--registry", REGISTRY_ADDRESS]
-    return [*arguments, *(["--master", master] if master else [])]
+    return [*arguments, "--data", str(data / "ksql"), "--bootstrap", bootstrap or BROKER_ADDRESS]
 
 
 def _notes(ports: dict[str, int | None], demo: bool) -> list[str]:
@@ -185,7 +203,7 @@ def _notes(ports: dict[str, int | None], demo: bool) -> list[str]:
 class Service(NamedTuple):
     """One server: its name in the table and the `caudal` arguments that run it.
 
-    BROKER_ADDRESS and REGISTRY_ADDRESS among them stand for the addresses of those: they may have taken a free port.
+    BROKER_ADDRESS and the others among them stand for the addresses of those: they may have taken a free port.
     """
 
     name: str
@@ -230,7 +248,11 @@ def _addressed(service: Service, running: list[_Running]) -> Service:
         for everywhere in ("0.0.0.0", "[::]"):
             address = address.replace(f"{everywhere}:", "127.0.0.1:")
         addresses[item.service.name] = address
-    known = {BROKER_ADDRESS: addresses.get(BROKER), REGISTRY_ADDRESS: addresses.get(REGISTRY)}
+    known = {
+        BROKER_ADDRESS: addresses.get(BROKER),
+        REGISTRY_ADDRESS: addresses.get(REGISTRY),
+        CONNECT_ADDRESS: addresses.get(CONNECT),
+    }
     return service._replace(arguments=[known.get(item) or item for item in service.arguments])
 
 

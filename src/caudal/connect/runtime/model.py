@@ -160,4 +160,8 @@ class Herder(Protocol):
     def fence(self, name: str, signature: str | None) -> None:
         """From a worker that is to run an exactly-once source's tasks, to the leader (PUT /connectors/{c}/fence)."""
 
-    def metrics(self) -> dict[str, dict[str, float]]: ...
+    def set_cluster_log_level(self, name: str, level: str) -> None:
+        """Every worker calls `log_levels.set_log_level` with these (PUT /admin/loggers/{name}?scope=cluster)."""
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Of this worker: by "" (the worker), connector, or task (`orders-0`), then by Kafka Connect's names."""

@@ -1,1 +1,1 @@
-"""Kafka Connect's REST API."""
+"""Kafka Connect's REST API: what clients, KSQL and other workers ask of a worker, over HTTP."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +11,9 @@ from caudal.ksql.engine.handlers import Request, handles, text_of
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.syntax.statements import CreateConnector, DropConnector
 
-SECONDS = 10.0
+SECONDS = 30.0  # a validation may ask a database
+REBALANCE_SECONDS = 15.0  # for so long a worker that is being rebalanced is asked again
+PAUSE_SECONDS = 0.3
 
 
 class Connect:
@@ -31,7 +34,7 @@ class Connect:
             running = sum(state == "RUNNING" for state in tasks)
             state = status.get("connector", {}).get("state", "UNKNOWN")
             if state == "RUNNING":
-                state = f"RUNNING ({running}/{len(tasks)} tasks RUNNING)" if running == len(tasks) else "WARNING"
+                state = f"{'RUNNING' if running == len(tasks) else 'WARNING'} ({running}/{len(tasks)} tasks RUNNING)"
             name_of_class = info.get("config", {}).get("connector.class", "")
             lines.append({"name": name, "type": type, "className": name_of_class, "state": state})
         return lines
@@ -49,7 +52,6 @@ class Connect:
         return {
             "connectorClass": info.get("config", {}).get("connector.class", ""),
             "status": status,
-            "sources": [],
             "topics": topics.get(name, {}).get("topics", []),
         }
 
@@ -67,19 +69,30 @@ class Connect:
     def _ask(self, method: str, path: str, body: Any = None, missing: Any = _REFUSE) -> Any:
         import httpx
 
-        try:
-            response = httpx.request(method, self._url + path, json=body, timeout=SECONDS)
-        except httpx.HTTPError as error:
-            raise KsqlError(f"Kafka Connect at {self._url} does not answer: {error}.") from None
-        if response.status_code == 404 and missing is not self._REFUSE:
-            return missing
-        if response.status_code >= 400:
+        deadline = time.monotonic() + REBALANCE_SECONDS
+        while True:
             try:
-                words = response.json().get("message", response.text)
-            except ValueError:
-                words = response.text
-            raise KsqlError(f"Kafka Connect refused: {words}")
-        return response.json() if response.content else None
+                # A neighbour: no proxy of the environment is meant for it.
+                response = httpx.request(method, self._url + path, json=body, timeout=SECONDS, trust_env=False)
+            except httpx.HTTPError as error:
+                reason = str(error) or type(error).__name__
+                raise KsqlError(f"Kafka Connect at {self._url} does not answer: {reason}.") from None
+            if response.status_code == 404 and missing is not self._REFUSE:
+                return missing
+            if response.status_code < 400:
+                return response.json() if response.content else None
+            words = _words(response)
+            # Nothing was done then, and it soon can be.
+            if response.status_code != 409 or "rebalance" not in words or time.monotonic() > deadline:
+                raise KsqlError(f"Kafka Connect refused: {words}")
+            time.sleep(PAUSE_SECONDS)
+
+
+def _words(response: Any) -> str:
+    try:
+        return str(response.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return str(response.text)
 
 
 @handles(CreateConnector)

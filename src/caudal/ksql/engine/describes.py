@@ -35,7 +35,13 @@ def describe(request: Request, statement: Describe) -> Entity:
     if statement.what == "FUNCTION":
         return entity("describe_function", text_of(statement), **function_description(statement.name))
     if statement.what == "CONNECTOR":
-        return entity("connector_description", text_of(statement), **engine.connect().describe(statement.name))
+        shown_one = engine.connect().describe(statement.name)
+        sources = [
+            source_description(engine, source, extended=statement.extended)
+            for source in sorted(engine.catalog.sources.values(), key=lambda one: one.name)
+            if source.topic in shown_one["topics"]
+        ]
+        return entity("connector_description", text_of(statement), **shown_one, sources=sources)
     try:
         source = engine.catalog.source(statement.name, statement.at)
     except KsqlError as error:

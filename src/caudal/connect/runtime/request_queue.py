@@ -1,0 +1,56 @@
+"""What the herder's thread has to do, in order of time: calls from other threads, and calls for later."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Call = Callable[[], Any]
+
+
+class RequestQueue:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._heap: list[tuple[float, int, Call]] = []
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+
+    def post(self, call: Call, delay: float = 0.0) -> None:
+        """The herder's thread will call it, not before `delay` seconds have passed. Nobody waits."""
+        with self._changed:
+            heapq.heappush(self._heap, (self._clock() + delay, next(self._numbers), call))
+            self._changed.notify()
+
+    def ask(self, call: Callable[[], T]) -> Future[T]:
+        """Like `post`, with an answer."""
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                answer.set_result(call())
+            except BaseException as error:  # whoever asked gets it
+                answer.set_exception(error)
+
+        self.post(run)
+        return answer
+
+    def take(self, seconds: float) -> Call | None:
+        """The next call that is due, after waiting for one for so long."""
+        deadline = self._clock() + seconds
+        with self._changed:
+            while True:
+                now = self._clock()
+                if self._heap and self._heap[0][0] <= now:
+                    return heapq.heappop(self._heap)[2]
+                until = min(deadline, self._heap[0][0]) if self._heap else deadline
+                if now >= deadline:
+                    return None
+                self._changed.wait(until - now)
