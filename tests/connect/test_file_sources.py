@@ -6,6 +6,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,10 @@ def texts(bench: Bench, topic: str) -> Counter[str]:
     return Counter(message.value().decode() for message in bench.records(topic))
 
 
+def _is_longer(bench: Bench, length: int) -> bool:
+    return bench.length("spooled") > length
+
+
 def test_a_spool_directory_is_read_once_over_kills(bench: Bench, broker: EmbeddedBroker, tmp_path: Path) -> None:
     broker.create_topic("spooled", 2)
     (tmp_path / "in").mkdir()
@@ -43,7 +48,7 @@ def test_a_spool_directory_is_read_once_over_kills(bench: Bench, broker: Embedde
         before = bench.length("spooled")
         task, heard = bench.start("SpoolDirectory", "spool", config)
         assert isinstance(task, TaskProcess)
-        wait_for(lambda before=before: bench.length("spooled") > before + 300, "records")
+        wait_for(partial(_is_longer, bench, before + 300), "records")
         os.kill(task.pid, signal.SIGKILL)
         heard.wait(State.FAILED)
     task, heard = bench.start("SpoolDirectory", "spool", config)
