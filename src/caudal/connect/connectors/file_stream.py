@@ -7,6 +7,7 @@ Standard input and output, which Kafka takes when no file is named, belong to th
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -158,6 +159,16 @@ class FileStreamSource(SourceConnector):
 
     def exactly_once_support(self, config: Mapping[str, Any]) -> bool | None:
         return True
+
+    def alter_offsets(self, offsets: Mapping[str, Any]) -> bool:
+        """Partitions come as JSON."""
+        for partition, offset in offsets.items():
+            if "filename" not in json.loads(partition):
+                raise ConfigError('The partition of a file is {"filename": its path}.')
+            position = None if offset is None else offset.get("position", -1)
+            if position is not None and (type(position) is not int or position < 0):
+                raise ConfigError('The offset of a file is {"position": bytes from its beginning}.')
+        return False
 
 
 class FileStreamSinkTask(SinkTask):

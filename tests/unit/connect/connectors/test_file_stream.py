@@ -113,3 +113,15 @@ def test_the_sink_appends_lines(tmp_path: Path) -> None:
     task.flush({})
     assert file.read_text() == 'before\ntext\n{"a":1}\nbytes\n5\nnull\n'
     task.stop()
+
+
+def test_offsets_that_mean_nothing_are_refused() -> None:
+    connector = FileStreamSource()
+    assert connector.alter_offsets({'{"filename":"a"}': {"position": 0}, '{"filename":"b"}': None}) is False
+    for partition, offset in [
+        ('{"file":"a"}', None),
+        ('{"filename":"a"}', {"position": "5"}),
+        ('{"filename":"a"}', {}),
+    ]:
+        with pytest.raises(ConfigError):
+            connector.alter_offsets({partition: offset})

@@ -1,1 +1,1 @@
-"""Datagen: made-up records by an annotated Avro schema. `quickstarts/` holds ready ones, as data."""
+"""Datagen: made-up records by an annotated Avro schema. `quickstarts.json` holds ready ones."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from random import Random, SystemRandom
 from typing import Any
@@ -18,7 +19,6 @@ from caudal.connect.data import Kind
 from caudal.connect.errors import ConfigError
 from caudal.connect.records import SourceRecord
 
-_QUICKSTARTS = files(__package__) / "quickstarts"
 _BLOCK = 500  # records that share a seed; a start in the middle makes those before it again
 _TASK, _TASKS = "datagen.task", "datagen.tasks"
 
@@ -124,8 +124,14 @@ class Datagen(SourceConnector):
         return True
 
 
+@cache
+def _quickstarts() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files(__package__) / "quickstarts.json").read_text("utf-8"))
+    return found
+
+
 def quickstarts() -> list[str]:
-    return sorted(each.name.removesuffix(".json") for each in _QUICKSTARTS.iterdir() if each.name.endswith(".json"))
+    return sorted(_quickstarts())
 
 
 def _described(config: Mapping[str, Any]) -> tuple[Generator, str]:
@@ -142,7 +148,7 @@ def _described(config: Mapping[str, Any]) -> tuple[Generator, str]:
                 raise ConfigError(
                     f"quickstart: there is no {name}; there are {', '.join(quickstarts())}.", "quickstart"
                 )
-            described = json.loads((_QUICKSTARTS / f"{name}.json").read_text("utf-8"))
+            described = _quickstarts()[name]
             made = generator(described["schema"])
             keyfield = keyfield or described["keyfield"]
         case "schema.string":
