@@ -258,6 +258,23 @@ def test_a_stuck_task_is_abandoned_and_another_has_its_partitions_at_once(bench:
     assert written(bench) == list(range(10))
 
 
+def test_a_task_that_was_silent_for_too_long_commits_nothing_of_what_it_lost(bench: Bench) -> None:
+    bench.produce("sink-lost", [{"n": n} for n in range(10)])
+    config = {"topics": "sink-lost", "consumer.override.max.poll.interval.ms": "6000"}
+    slow, heard = bench.start("Writing", "sink-lost", {**config, "sleep.on": "7", "sleep.ms": "9000"})
+    wait_for(lambda: bench.notes("sleep"), "the slow put")
+    quick, _ = bench.start("Writing", "sink-lost", config, task=1)
+    wait_for(lambda: committed(bench, "sink-lost", "sink-lost") == [10], "the other has done its work")
+    assert written(bench) == list(range(10))
+    wait_for(lambda: bench.notes("close"), "the slow one hears that it has lost them")
+    bench.stop(quick)
+    bench.produce("sink-lost", [{"n": 10}])
+    wait_for(lambda: written(bench) == list(range(11)), "the slow one is in the group again")
+    bench.stop(slow)
+    assert heard.states == [State.RUNNING, State.UNASSIGNED]
+    assert written(bench) == list(range(11)), "what it had kept was not written"
+
+
 def test_a_sink_that_knows_its_offsets_begins_there(bench: Bench) -> None:
     bench.produce("sink-seek", [{"n": n} for n in range(100)])
     task, _ = bench.start("Writing", "sink-seek", {"topics": "sink-seek", "seek": "90"})

@@ -129,6 +129,14 @@ class TellingTask(CountingTask):
         self.notes.add("record", record.offset["n"])
 
 
+class IsolatedTask(CountingTask):
+    isolation = "process"
+
+
+class Isolated(Counting):
+    task = IsolatedTask
+
+
 class Telling(Counting):
     task = TellingTask
 
@@ -214,6 +222,9 @@ class WritingTask(SinkTask):
             if config["reject"] and config["reject"] in str(record.value):
                 self.context.report_error(record, DataError(f"no {config['reject']} here"))
                 continue
+            if config["sleep.on"] and config["sleep.on"] in str(record.value):
+                self.notes.add("sleep", None)
+                time.sleep(config["sleep.ms"] / 1000)
             if config["fail.on"] and config["fail.on"] in str(record.value):
                 fail(config["fail.with"])
             place = record.original or (record.topic, record.partition, record.offset)
@@ -256,6 +267,8 @@ class Writing(SinkConnector):
             Key(name="reject", default="", doc="Values with this are reported."),
             Key(name="fail.on", default="", doc="Values with this fail the task."),
             Key(name="fail.with", default="error", doc="How."),
+            Key(name="sleep.on", default="", doc="Values with this are slow."),
+            Key(name="sleep.ms", type=Type.INT, default=0, doc="How slow."),
             Key(name="flush.fails", type=Type.INT, default=0, doc="How many times flush is not possible."),
             Key(name="seek", type=Type.INT, default=-1, doc="Where to begin."),
         )

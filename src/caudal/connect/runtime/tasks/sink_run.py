@@ -21,8 +21,9 @@ from confluent_kafka import TopicPartition as Place
 from caudal.connect.connector import SinkTask
 from caudal.connect.errors import ConnectError, RetriableError
 from caudal.connect.records import TopicPartition
+from caudal.connect.runtime.tasks.client_properties import overrides
 from caudal.connect.runtime.tasks.dead_letter import DeadLetterTopic
-from caudal.connect.runtime.tasks.decoding import Batch, Decoder
+from caudal.connect.runtime.tasks.decoding import Batch, Decoder, is_too_late
 from caudal.connect.runtime.tasks.error_policy import Failure, RunStopped, log
 from caudal.connect.runtime.tasks.run import Abandoned, Run
 from caudal.connect.runtime.tasks.sink_context import SinkTaskContext
@@ -32,6 +33,7 @@ from caudal.leaving import leave_and_close
 POLL_SECONDS = 0.5
 MOST = 10_000  # records of one put; consumer.override.max.poll.records
 RETRY_LOOK_SECONDS = 0.2
+MAX_POLL_INTERVAL_MS = 300_000  # librdkafka's default, and Kafka's
 
 
 class SinkRun(Run):
@@ -52,6 +54,9 @@ class SinkRun(Run):
         self._failure: BaseException | None = None  # raised in a callback of the consumer
         self._is_leaving = False
         self._commit_at = time.monotonic() + self.settings.offset_flush_seconds
+        self._polled_at = time.monotonic()
+        limit = overrides("consumer", config).get("max.poll.interval.ms", MAX_POLL_INTERVAL_MS)
+        self._poll_limit = int(limit) / 1000
         self._most = int(config.get("consumer.override.max.poll.records", MOST))
         if topic := config.get("errors.deadletterqueue.topic.name"):
             self._dead_letters = DeadLetterTopic(topic, self.settings, self.spec, self.parts.framework, self.metric)
@@ -89,7 +94,9 @@ class SinkRun(Run):
         assert self._subscription is not None
         self.still_wanted()
         self._subscription.refresh()
-        if self.context.commit_requested or time.monotonic() >= self._commit_at:
+        # After a put that took too long the group may have given our partitions away: the next poll tells.
+        in_time = time.monotonic() - self._polled_at < self._poll_limit
+        if in_time and (self.context.commit_requested or time.monotonic() >= self._commit_at):
             self._commit_in_time()
         self._seek()
         if self._batch is not None:
@@ -101,6 +108,9 @@ class SinkRun(Run):
         self.still_wanted()
         self._seek()
         batch = self._decoder.decode(messages)
+        if batch.came_too_late:
+            self._positions.clear()  # nothing may be flushed or committed any more; `_lost` is called in a moment
+            return
         for topic in batch.topics:
             self.used_topic(topic)
         for place, offset in batch.firsts.items():
@@ -114,6 +124,7 @@ class SinkRun(Run):
         consumer = self.consumer
         with self._in_client:
             self.still_wanted()
+            self._polled_at = time.monotonic()
             messages: list[Any] = consumer.consume(self._most, 0)
             if not messages and self._failure is None:
                 wait = max(0.0, min(POLL_SECONDS, self._commit_at - time.monotonic()))
@@ -168,9 +179,12 @@ class SinkRun(Run):
     def _poll_paused(self, seconds: float) -> None:
         with self._in_client:
             self.still_wanted()
+            self._polled_at = time.monotonic()
             message = self.consumer.poll(seconds)
             if message is not None and message.error() is None:
                 self.consumer.seek(_place(message.topic(), message.partition(), message.offset()))
+            elif message is not None and is_too_late(message.error()):
+                self._positions.clear()
         if self._failure is not None:
             raise self._failure
 
