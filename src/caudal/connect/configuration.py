@@ -7,6 +7,7 @@ refused, as Kafka's ConfigDef does it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -173,6 +174,8 @@ def as_text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(text for each in value if (text := as_text(each)) is not None)
+    if isinstance(value, Mapping):
+        return json.dumps(value)
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"
     return str(value)

@@ -346,7 +346,7 @@ def _shown(value: ConfigValue, given: Mapping[str, str]) -> str | None:
     text = given.get(value.key.name)
     if text is not None and has_placeholder(text):
         return text  # it says where the secret is, not what
-    return value.value
+    return None if value.value is None else without_password(value.value)
 
 
 def _without_secrets(name: str, message: str, given: Mapping[str, str], filled: Filled) -> str:
@@ -354,4 +354,16 @@ def _without_secrets(name: str, message: str, given: Mapping[str, str], filled: 
     value = filled.config.get(name)
     if text is not None and value and value != text:
         message = message.replace(value, text)
-    return filled.hide(message)
+    return filled.hide(without_password(message))
+
+
+_ADDRESS = re.compile(r"(://[^\s/:@]*:)[^\s@]+@")
+
+
+def without_password(text: str) -> str:
+    """Addresses often have a password in them.
+
+    >>> without_password("postgresql://ana:geheim@db/shop")
+    'postgresql://ana:[hidden]@db/shop'
+    """
+    return _ADDRESS.sub(rf"\1{HIDDEN}@", text)

@@ -248,6 +248,8 @@ def _pruned(simple: str) -> str:
 
 
 def _kinds(cls: type[Any]) -> list[PluginKind]:
+    if any(getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls)):
+        return []  # something for others to build on
     if issubclass(cls, SourceConnector):
         return [PluginKind.SOURCE] if hasattr(cls, "task") else []
     if issubclass(cls, SinkConnector):

@@ -152,6 +152,12 @@ def test_secrets_are_checked_and_never_shown(tmp_path: Path, monkeypatch: pytest
     assert "geheim" not in json.dumps(validate({**SOURCE, "url": "down:x", "password": "geheim-5"}, settings()))
 
 
+def test_passwords_in_addresses_are_not_shown() -> None:
+    config = {**SOURCE, "url": "bad://ana:geheim@db/shop"}
+    assert line(config, "url")["value"]["value"] == "bad://ana:[hidden]@db/shop"
+    assert "geheim" not in json.dumps(validate(config, settings()))
+
+
 def test_a_secret_that_is_not_to_be_had_is_an_error_of_its_property() -> None:
     assert set(errors({**SOURCE, "url": "${env:CAUDAL_NOT_SET}"})) == {"url"}
     found = errors({**SOURCE, "producer.override.x": "${file:/etc/hostname}"})

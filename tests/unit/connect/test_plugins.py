@@ -64,6 +64,11 @@ def test_a_near_name_is_suggested(wrong: str) -> None:
         find(wrong, PluginKind.CONVERTER)
 
 
+def test_what_others_build_on_is_no_plugin() -> None:
+    names = {plugin.name for plugin in plugins.plugins(PluginKind.CONVERTER)}
+    assert {"Avro", "Json", "JsonSchema", "Protobuf", "String"} <= names and "Registry" not in names
+
+
 def test_a_name_far_from_all_says_where_to_look() -> None:
     with pytest.raises(ConfigError, match="caudal connector plugins"):
         find("qqqqqqqqqqqq", PluginKind.SOURCE)

@@ -255,3 +255,24 @@ def test_rules_by_tag(registry: RegistryClient) -> None:
     masked = serde.deserialize(serde.serialize(value))
     assert (masked["name"], masked["card"], masked["mails"]) == ("ana", "**34", ["*@x"])
     assert masked["parent"]["card"] == "**78"
+
+
+def test_confluents_files_need_no_package_of_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr("caudal.serde.protobuf.import_module", missing)
+    text = """
+        syntax = "proto3";
+        import "confluent/meta.proto";
+        import "confluent/type/decimal.proto";
+        message Priced {
+          confluent.type.Decimal price = 1 [(confluent.field_meta) = {params: {key: "scale", value: "2"}}];
+        }
+    """
+    serde = Protobuf(text, registry="mock://confluent-files", subject="priced-value")
+    value = {"price": {"value": b"\x7d", "precision": 3, "scale": 2}}
+    assert serde.deserialize(serde.serialize(value)) == value
+    unknown = Protobuf('syntax = "proto3"; import "nobody.proto"; message A {}', registry="mock://confluent-files")
+    with pytest.raises(SerdeError, match="nobody"):
+        unknown.for_topic("a", is_key=False).serialize({})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
 import orjson
 
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def
+from caudal.connect.converters.avro_codec import Unsupported
+from caudal.connect.converters.avro_codec import reader as read_generated
+from caudal.connect.converters.avro_codec import writer as write_generated
 from caudal.connect.converters.avro_reading import AvroReader, adjusted
 from caudal.connect.converters.avro_schemas import AvroWriter, writing
 from caudal.connect.converters.registry import REGISTRY_KEYS, Format, RegistryConverter
@@ -34,6 +38,9 @@ class _ConnectAvro(Avro):
 
         parsed = self._parsed(schema)
         begin = head(schema.id)
+        if not self.use_latest_version and self.schema_id is None:  # else there may be fields that the value has not
+            with suppress(Unsupported):
+                return write_generated(parsed, begin, lambda value, error: cannot_write(self, value, error))
 
         def encode(value: Any) -> bytes:
             out = BytesIO()
@@ -51,6 +58,14 @@ class _ConnectAvro(Avro):
 
         written = self._parsed(writer)
         wanted = None if reader is None or reader.text == writer.text else self._parsed(reader)
+
+        def failed(data: bytes, error: Exception) -> Exception:
+            said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            return cannot_read(self, data, f"it does not fit schema {writer.id}: {said}")
+
+        if wanted is None:
+            with suppress(Unsupported):
+                return read_generated(written, failed)
         named: dict[str, Any] = (
             {"return_record_name": True, "return_record_name_override": True} if _has_unions(written) else {}
         )
@@ -61,8 +76,7 @@ class _ConnectAvro(Avro):
             try:
                 value = schemaless_reader(source, written, wanted, **named)
             except Exception as error:
-                said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-                raise cannot_read(self, data, f"it does not fit schema {writer.id}: {said}") from None
+                raise failed(data, error) from None
             if source.read(1):
                 raise cannot_read(self, data, f"it is longer than a value of schema {writer.id}")
             return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -31,10 +31,20 @@ from caudal.connect.errors import DataError
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
 _HEAD = b'{"schema":'
 _MIDDLE = b',"payload":'
+_MOST_HEADS = 8
 _NO_ENVELOPE = (
     'With schemas.enable a record is a JSON object with "schema" and "payload" and nothing else; '
     "for plain JSON set schemas.enable=false in the converter's configuration."
 )
+
+
+class _Head(NamedTuple):
+    """How records of one schema begin, as far as the payload, what follows from it, and how payloads are parsed."""
+
+    text: bytes
+    schema: Schema | None
+    shape: Shape | None
+    parse: Callable[[Any], Any]
 
 
 class JsonConverter(Converter):
@@ -90,8 +100,8 @@ class JsonConverter(Converter):
         self._content: tuple[Schema, Shape] | None = None
         self._writers: dict[Schema, tuple[bytes, Shape]] = {}
         self._readers: dict[bytes, tuple[Schema | None, Shape | None]] = {}
-        # The head as far as the payload, what follows from it, and how payloads are parsed.
-        self._last: tuple[bytes, Schema | None, Shape | None, Callable[[Any], Any]] | None = None
+        self._last: _Head | None = None
+        self._heads: list[_Head] = []  # others that came lately
 
     def configure(self, config: Mapping[str, Any], is_key: bool) -> None:
         self._enabled = config["schemas.enable"]
@@ -140,7 +150,9 @@ class JsonConverter(Converter):
         if not self._enabled:
             return Decoded(None, _parsed(data))
         last = self._last
-        if last is not None and data.startswith(last[0]):
+        if last is not None and not data.startswith(last.text):
+            last = self._last = next((each for each in self._heads if data.startswith(each.text)), last)
+        if last is not None and data.startswith(last.text):
             head, known, reader, parse = last
             try:
                 payload = parse(data[len(head) : -1])
@@ -170,7 +182,8 @@ class JsonConverter(Converter):
                 value = shape(_exactly(data)["payload"])
         head = _HEAD + text + _MIDDLE
         if data.startswith(head) and data.endswith(b"}"):
-            self._last = head, schema, shape, parse
+            self._last = _Head(head, schema, shape, parse)
+            self._heads = [self._last, *(each for each in self._heads if each.text != head)][:_MOST_HEADS]
         return Decoded(schema, value)
 
     def _shaped(self, shape: Shape, data: bytes) -> Any:

@@ -18,6 +18,7 @@ from caudal.serde.wire_format import HEAD_BYTES, read_message_indexes
 class ProtobufConverter(RegistryConverter):
     aliases = ("io.confluent.connect.protobuf.ProtobufConverter",)
     serde = Protobuf
+    head_is_id = False  # a file may have several messages
 
     @classmethod
     def config(cls) -> ConfigDef:

@@ -115,6 +115,7 @@ class Format(NamedTuple):
 
 class RegistryConverter(Converter):
     serde: ClassVar[type[RegistrySerde]]
+    head_is_id: ClassVar[bool] = True
 
     @classmethod
     def config(cls) -> ConfigDef:
@@ -125,7 +126,7 @@ class RegistryConverter(Converter):
         self._settings: dict[str, Any] = {}
         self._is_key = False
         self._writers: dict[str, dict[Schema, tuple[Write, Shape]]] = {}
-        self._last: tuple[str, Schema | None, Write, Shape] | None = None
+        self._last: tuple[str, Schema, Write, Shape] | None = None
         self._reader: Any = None
         self._known: dict[bytes, tuple[Read, Schema, Shape | None]] = {}
         self._of_latest = False
@@ -147,19 +148,19 @@ class RegistryConverter(Converter):
 
     def encode(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         last = self._last
-        if last is not None and last[1] is schema and last[0] == topic and schema is not None:
+        if last is not None and last[1] is schema and last[0] == topic and value is not None:
             write, shape = last[2], last[3]
         else:
             if schema is None:
                 if value is None:
                     return None
                 schema = _schema_of(value)
+            if value is None and not (schema.has_default and schema.default is not None):
+                if schema.optional:
+                    return None
+                raise DataError("There is no value, and its schema is required and has no default.")
             write, shape = self._writer(topic, schema)
             self._last = topic, schema, write, shape
-        if value is None and not (schema.has_default and schema.default is not None):
-            if schema.optional:
-                return None
-            raise DataError("There is no value, and its schema is required and has no default.")
         try:
             return write(shape(value))
         except SchemasUnavailable as error:
@@ -182,7 +183,7 @@ class RegistryConverter(Converter):
                     **self._settings,
                     **format.more,
                 )
-                found = serde.serialize, format.shape
+                found = serde._writer(None), format.shape  # the schema is registered now
             except SchemasUnavailable as error:
                 raise RetriableError(str(error)) from None
             except SerdeError as error:
@@ -204,7 +205,7 @@ class RegistryConverter(Converter):
         reader = self._reader
         if reader is None or (self._of_latest and reader.topic != topic):
             reader = self._new_reader(topic)
-        known = self._known.get(self.head_of(data))
+        known = self._known.get(data[1:5] if self.head_is_id else self.head_of(data))
         try:
             if known is None or data[0]:
                 read, schema, shape = self._first_read(reader, data)

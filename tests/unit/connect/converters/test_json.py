@@ -158,6 +158,16 @@ def test_a_head_that_only_looks_known_is_read_in_full() -> None:
     assert made.decode("t", data + b"  ").value == 1
 
 
+def test_schemas_that_come_in_turn() -> None:
+    made = converter()
+    schemas = [struct(f"s{number}", id=INT64) for number in range(12)]
+    records = [made.encode("t", schema, {"id": number}) for number, schema in enumerate(schemas)]
+    for _ in range(3):
+        for number, data in enumerate(records):
+            assert made.decode("t", data) == (schemas[number], {"id": number})
+    assert len(made._heads) == 8
+
+
 def test_the_cache_of_schemas_has_a_bound() -> None:
     made = converter(schemas_cache_size="2")
     for number in range(5):

@@ -33,6 +33,7 @@ from caudal.connect.data import (
 )
 from caudal.registry.client import RegistryClient
 from caudal.registry.mock import forget_registry
+from caudal.registry.schemas.schema import Reference
 from caudal.serde.wire_format import head
 
 URL = "mock://connect-schemas"
@@ -53,7 +54,7 @@ def made(cls: type[RegistryConverter], is_key: bool = False, **more: str) -> Reg
 
 
 def avro(schema: Schema, **more: str) -> Any:
-    return json.loads(made(AvroConverter, **more).format_of(schema).text)
+    return json.loads(made(AvroConverter, False, **more).format_of(schema).text)
 
 
 @pytest.mark.parametrize(
@@ -330,6 +331,29 @@ def test_the_latest_version_can_be_written_and_read(cls: type[RegistryConverter]
     assert latest.decode("orders", new).value == {"id": 2, "note": "n"}
     written = latest.encode("orders", ROW, {"id": 3})
     assert written is not None and new is not None and written[:5] == new[:5]
+
+
+@EACH
+def test_a_registered_schema_can_be_named_by_its_id(cls: type[RegistryConverter], client: RegistryClient) -> None:
+    wider = struct("shop.Row", id=INT64, note=STRING.as_optional())
+    data = made(cls).encode("other", wider, {"id": 1, "note": None})
+    assert data is not None
+    named = made(cls, use_schema_id=str(int.from_bytes(data[1:5], "big")))
+    written = named.encode("orders", ROW, {"id": 1})
+    assert written is not None and written[:5] == data[:5]
+    assert named.decode("orders", written).value == {"id": 1, "note": None}
+    assert client.subjects() == ["other-value"]
+
+
+def test_avro_types_of_other_subjects(client: RegistryClient) -> None:
+    address = {"type": "record", "name": "Address", "namespace": "them", "fields": [{"name": "city", "type": "string"}]}
+    client.register("address", json.dumps(address))
+    order = {"type": "record", "name": "Order", "namespace": "them", "fields": [{"name": "to", "type": "Address"}]}
+    reference = Reference("them.Address", "address", 1)
+    id = client.register("t-value", json.dumps(order), references=[reference]).id
+    schema, value = made(AvroConverter).decode("t", head(id) + b"\x06Ulm")
+    assert value == {"to": {"city": "Ulm"}}
+    assert schema == struct("them.Order", to=struct("them.Address", city=STRING))
 
 
 @EACH
