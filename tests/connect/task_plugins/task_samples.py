@@ -200,9 +200,13 @@ class WritingTask(SinkTask):
         self.notes = Notes(config["folder"], f"sink-{os.getpid()}-{id(self)}")
         self.kept: list[Any] = []
         self.puts = self.flushes = 0
+        if config["fail.with"] == "start":
+            raise ConnectError("no such database")
 
     def open(self, partitions: set[TopicPartition]) -> None:
         self.notes.add("open", sorted(partitions))
+        if self.config["pause.in.open"]:
+            self.context.pause(*partitions)
         if self.config["seek"] >= 0:
             self.context.seek(dict.fromkeys(partitions, self.config["seek"]))
 
@@ -270,6 +274,7 @@ class Writing(SinkConnector):
             Key(name="sleep.on", default="", doc="Values with this are slow."),
             Key(name="sleep.ms", type=Type.INT, default=0, doc="How slow."),
             Key(name="flush.fails", type=Type.INT, default=0, doc="How many times flush is not possible."),
+            Key(name="pause.in.open", type=Type.BOOLEAN, default=False, doc="And nothing is read."),
             Key(name="seek", type=Type.INT, default=-1, doc="Where to begin."),
         )
 

@@ -52,7 +52,7 @@ class SinkRun(Run):
         self._attempts = 0
         self._retry_at = self._retry_since = 0.0
         self._failure: BaseException | None = None  # raised in a callback of the consumer
-        self._is_leaving = False
+        self._is_leaving = self._is_assigning = False
         self._commit_at = time.monotonic() + self.settings.offset_flush_seconds
         self._polled_at = time.monotonic()
         limit = overrides("consumer", config).get("max.poll.interval.ms", MAX_POLL_INTERVAL_MS)
@@ -94,9 +94,7 @@ class SinkRun(Run):
         assert self._subscription is not None
         self.still_wanted()
         self._subscription.refresh()
-        # After a put that took too long the group may have given our partitions away: the next poll tells.
-        in_time = time.monotonic() - self._polled_at < self._poll_limit
-        if in_time and (self.context.commit_requested or time.monotonic() >= self._commit_at):
+        if self._is_in_time() and (self.context.commit_requested or time.monotonic() >= self._commit_at):
             self._commit_in_time()
         self._seek()
         if self._batch is not None:
@@ -118,6 +116,10 @@ class SinkRun(Run):
         if batch.read:
             self.metric.count_with_rate("sink-record-read", batch.read)
         self._put(batch)
+
+    def _is_in_time(self) -> bool:
+        """After a put that took too long the group may have given our partitions away: the next poll tells."""
+        return time.monotonic() - self._polled_at < self._poll_limit
 
     def _read(self) -> list[Any]:
         """What has been fetched already; when there is nothing, the first that comes."""
@@ -189,7 +191,8 @@ class SinkRun(Run):
             raise self._failure
 
     def _pause_and_wait(self) -> None:
-        self._commit_in_time()
+        if self._is_in_time():
+            self._commit_in_time()
         self.pause_partitions(self.assignment())
         self.stand_still()
         if not self.stopping.is_set() and self._batch is None:
@@ -273,20 +276,22 @@ class SinkRun(Run):
         if self._is_leaving or self.abandoned:
             return
         new = {TopicPartition(one.topic, one.partition) for one in places}
+        self._is_assigning = True
         try:
             self.context.assigned |= new
             self.call(self.parts.task.open, new)
         except BaseException as error:
             self._failure = self._failure or error
+        finally:
+            self._is_assigning = False
         seeks = self.context.take_seeks()
-        for place, offset in seeks.items():
-            self._safe[place] = offset
-        starts = [
-            _place(one.topic, one.partition, seeks[TopicPartition(one.topic, one.partition)])
-            if TopicPartition(one.topic, one.partition) in seeks
-            else one
-            for one in places
-        ]
+        self.context.seek({place: offset for place, offset in seeks.items() if place not in new})  # between polls
+        starts = []
+        for one in places:
+            place = TopicPartition(one.topic, one.partition)
+            if place in seeks:
+                self._safe[place] = seeks[place]
+            starts.append(_place(*place, seeks[place]) if place in seeks else one)
         assert self._subscription is not None
         self._subscription.assign(starts)
         if self._batch is not None or self.is_paused:
@@ -330,7 +335,7 @@ class SinkRun(Run):
         """In good order: what was put is flushed and committed, and the group knows at once that we are gone."""
         places = set(self.context.assigned)
         try:
-            if commit and places:
+            if commit and places and self._is_in_time():
                 try:
                     self._commit(places)
                 except RetriableError as error:
@@ -373,11 +378,11 @@ class SinkRun(Run):
         return set(self.context.assigned)
 
     def pause_partitions(self, places: set[TopicPartition]) -> None:
-        if places:
+        if places and not self._is_assigning:  # what is paused in open() is paused when it is assigned
             self.consumer.pause([_place(*one) for one in places])
 
     def resume_partitions(self, places: set[TopicPartition]) -> None:
-        if wanted := places - self.context.paused:
+        if (wanted := places - self.context.paused) and not self._is_assigning:
             self.consumer.resume([_place(*one) for one in wanted])
 
 
