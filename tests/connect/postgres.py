@@ -6,6 +6,8 @@ refuses to run as root; then it runs as `nobody`, who needs no account to be mad
 
 from __future__ import annotations
 
+import atexit
+import functools
 import itertools
 import os
 import pwd
@@ -135,16 +137,17 @@ class Database:
             connection.execute(f"DROP DATABASE {self.name} WITH (FORCE)".encode())
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
+@functools.cache
+def postgres_server() -> PostgresServer:
+    """One for all tests of the process, whichever modules use the fixture."""
     server = PostgresServer()
-    yield server
-    server.close()
+    atexit.register(server.close)
+    return server
 
 
 @pytest.fixture
-def postgres(postgres_server: PostgresServer) -> Iterator[Database]:
-    """An empty database of a real PostgreSQL."""
-    database = postgres_server.database()
+def postgres() -> Iterator[Database]:
+    """An empty database of a real PostgreSQL. Import it where it is used."""
+    database = postgres_server().database()
     yield database
     database.drop()

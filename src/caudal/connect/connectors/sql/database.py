@@ -99,7 +99,7 @@ def _jdbc_url(text: str) -> URL:
 class Database:
     """At most one connection at a time; after an error that is its end, the next use makes another."""
 
-    def __init__(self, config: Mapping[str, Any], *, isolation_level: str | None = None) -> None:
+    def __init__(self, config: Mapping[str, Any], *, isolation_level: str | None = None, writes: bool = False) -> None:
         self.url = database_url(
             config["connection.url"], config.get("connection.user"), config.get("connection.password")
         )
@@ -127,6 +127,11 @@ class Database:
             ) from None
         if self.is_postgres:
             event.listen(self.engine, "connect", _prepare_postgres)
+        elif self.is_sqlite:
+            # Python's module begins transactions where it thinks fit, and not before SAVEPOINT.
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+            event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql(begin))
         self.dialect = self.engine.dialect
         self.lenient = False  # dates that Python cannot hold come as Unreadable instead of an error
         self._connection: sqlalchemy.Connection | None = None
@@ -180,10 +185,20 @@ class Database:
         """The driver's cursor after this statement. A stream is read from the server as it is fetched."""
         connection = self.connection()
         try:
-            return connection.exec_driver_sql(
-                sql, self.parameters(values), execution_options={"stream_results": stream}
-            ).cursor
-        except exc.SQLAlchemyError as error:
+            if not stream:
+                return connection.exec_driver_sql(sql, self.parameters(values)).cursor
+            # Not by SQLAlchemy's stream_results: its result takes the first row for itself.
+            if not connection.in_transaction():
+                connection.begin()
+            driver: Any = connection.connection
+            if self.is_postgres:
+                cursor = driver.cursor(name="caudal")
+            else:
+                unbuffered = getattr(self.dialect, "_sscursor", None)  # of MySQL's drivers
+                cursor = driver.cursor(unbuffered) if unbuffered is not None else driver.cursor()
+            cursor.execute(sql, self.parameters(values))
+            return cursor
+        except (exc.SQLAlchemyError, self.dialect.loaded_dbapi.Error) as error:
             raise self.translated(error) from error
 
     def end(self) -> None:
@@ -261,6 +276,10 @@ def _prepare_postgres(connection: Any, record: Any) -> None:
         connection.adapters.register_loader(name, TextLoader)
     connection.execute("SET TIME ZONE 'UTC'")
     connection.commit()
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    connection.isolation_level = None
 
 
 def _read_any_date(connection: Any, record: Any) -> None:

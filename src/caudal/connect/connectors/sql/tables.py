@@ -130,13 +130,13 @@ def table_shape(database: Database, table: TableName, mapping: Mapping) -> Shape
         raise database.translated(error) from error
     finally:
         database.end()
-    columns = tuple(
-        mapping.column(
-            one["name"], one["type"], one["nullable"], one["default"], one.get("comment")
-        )
-        for one in described
-    )  # fmt: skip
-    return Shape.of(table.name, columns, key, _incrementing(database, described, key), doc)
+    incrementing = _incrementing(database, described, key)
+    columns = []
+    for one in described:
+        # SQLite says that the number of a row may be null, which it never is.
+        nullable = one["nullable"] and not (database.is_sqlite and one["name"] == incrementing)
+        columns.append(mapping.column(one["name"], one["type"], nullable, one["default"], one.get("comment")))
+    return Shape.of(table.name, tuple(columns), key, incrementing, doc)
 
 
 def _incrementing(database: Database, described: list[ReflectedColumn], key: tuple[str, ...]) -> str | None:
