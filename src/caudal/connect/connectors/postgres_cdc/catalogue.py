@@ -74,8 +74,8 @@ class Catalogue:
     def primary_key(self, schema: str, name: str) -> tuple[str, ...]:
         rows = self._ask(
             "SELECT attname FROM pg_index JOIN pg_class c ON c.oid = indrelid "
-            "JOIN pg_namespace n ON n.oid = relnamespace JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey) "
-            "WHERE indisprimary AND nspname = %s AND relname = %s",
+            "JOIN pg_namespace n ON n.oid = relnamespace JOIN pg_attribute ON attrelid = indrelid "
+            "AND attnum = ANY (indkey) WHERE indisprimary AND nspname = %s AND relname = %s",
             schema, name,
         )  # fmt: skip
         return tuple(column for (column,) in rows)

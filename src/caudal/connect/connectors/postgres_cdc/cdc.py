@@ -29,6 +29,7 @@ from caudal.connect.records import SourceRecord
 _LOG = logging.getLogger(__name__)
 _HEARTBEAT_KEY = struct("io.debezium.connector.common.ServerNameKey", serverName=STRING)
 _HEARTBEAT = struct("io.debezium.connector.common.Heartbeat", ts_ms=INT64)
+_PATIENCE = 0.002  # seconds
 _SNAPSHOT_MODES = ("initial", "initial_only", "only", "always", "never", "no_data")
 
 _KEYS = config_def(
@@ -174,11 +175,12 @@ class PostgresCdcTask(SourceTask):
                 take(*message, records)
                 continue
             left = deadline - time.monotonic()
-            if records or left <= 0 or self.context.stopping.is_set():
-                if not stream.wait(0) or records:
-                    break
-            else:
-                stream.wait(min(left, 0.1))
+            if left <= 0 or self.context.stopping.is_set():
+                stream.wait(0)
+                break
+            # A transaction arrives in small pieces: a moment's patience makes batches of them.
+            if not stream.wait(_PATIENCE if records else min(left, 0.1)) and records:
+                break
         return records
 
     # Beginning.
@@ -302,10 +304,8 @@ class PostgresCdc(SourceConnector):
     @classmethod
     def check(cls, config: Mapping[str, Any]) -> dict[str, list[str]]:
         errors: dict[str, list[str]] = {}
-        for one, other in (
-            ("table.include.list", "table.exclude.list"),
-            ("schema.include.list", "schema.exclude.list"),
-        ):
+        for kind in ("table", "schema"):
+            one, other = f"{kind}.include.list", f"{kind}.exclude.list"
             if config[one] and config[other]:
                 errors[other] = [f"Only one of {one} and {other} can be given."]
             for key in (one, other):

@@ -54,6 +54,7 @@ class Snapshot:
                 if held:
                     yield held
                 held = batch
+        self._catalogue.run("COMMIT")  # now, not at the next poll: its locks hold up whoever changes a table
         if held:
             held[-1].offset = self.completed
             held[-1].value["source"]["snapshot"] = "last"
