@@ -14,6 +14,7 @@ import difflib
 import importlib
 import importlib.metadata
 import importlib.util
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ from caudal.connect.errors import ConfigError
 
 ENTRY_POINTS = "caudal.connect"  # one group for all kinds; the class says what it is
 _PACKAGES = ("caudal.connect.connectors", "caudal.connect.converters", "caudal.connect.transforms")
+_FOLDER_PREFIX = "caudal_plugins_"
 _SUFFIXES = ("Connector", "HeaderConverter", "Converter", "Transformation", "Predicate")
 
 
@@ -263,10 +265,10 @@ def _kinds(cls: type[Any]) -> list[PluginKind]:
 def _classes(names: dict[str, Any], module: str) -> Iterator[type[Any]]:
     """The public classes that a module defines, those inside classes too."""
     for name, value in list(names.items()):
-        if isinstance(value, type) and value.__module__ == module and not value.__name__.startswith("_"):
-            if name == value.__name__:
-                yield value
-                yield from _classes(dict(vars(value)), module)
+        if not isinstance(value, type) or value.__module__ != module or value.__name__ != name or name[0] == "_":
+            continue
+        yield value
+        yield from _classes(dict(vars(value)), module)
 
 
 def _of_package(package: str) -> Iterator[_Candidate]:
@@ -287,7 +289,7 @@ def _in_folder(folder: Path) -> Iterator[_Candidate]:
     for entry in sorted(folder.iterdir()):
         file = entry / "__init__.py" if entry.is_dir() else entry
         if file.suffix == ".py" and file.is_file() and entry.stem.isidentifier():
-            yield _Candidate(f"caudal_plugins_{entry.stem}", file)
+            yield _Candidate(f"{_FOLDER_PREFIX}{entry.stem}", file)
 
 
 def _not_found(name: str, kinds: tuple[PluginKind, ...]) -> str:
@@ -305,6 +307,7 @@ def _not_found(name: str, kinds: tuple[PluginKind, ...]) -> str:
         message += "; `caudal connector plugins` lists what there is."
     wanted = _pruned(name.replace("$", ".").rsplit(".", 1)[-1]).lower()
     for broken in _known.broken:
-        if wanted and wanted in broken.module.replace("_", "").lower():
+        last = re.split(r"[.:]", broken.module.removeprefix(_FOLDER_PREFIX))[-1].replace("_", "").lower()
+        if wanted and last and (wanted in last or last in wanted):
             message += f" The module {broken.module} could not be imported: {broken.reason}."
     return message

@@ -307,13 +307,23 @@ def _add_well_known(pool: Any, name: str, added: set[str]) -> None:
     if name.startswith("confluent/"):
         module = f"confluent_kafka.schema_registry.{module}"
     try:
-        file = import_module(module).DESCRIPTOR
+        proto = FileDescriptorProto.FromString(import_module(module).DESCRIPTOR.serialized_pb)
     except ImportError:
-        raise ValueError(f"it imports {name}, which is not among its references") from None
-    proto = FileDescriptorProto.FromString(file.serialized_pb)
+        proto = _built_in(name)
     for other in proto.dependency:
         if other not in added:
             added.add(other)
             _add_well_known(pool, other, added)
     added.add(name)
     pool.Add(proto)
+
+
+def _built_in(name: str) -> Any:
+    """A file that comes with our compiler, for which no package has a module."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    from caudal.registry.schemas.protobuf.compiler import built_in, is_built_in
+
+    if not is_built_in(name):
+        raise ValueError(f"it imports {name}, which is not among its references")
+    return FileDescriptorProto.FromString(dict(built_in(name) or ())[name])

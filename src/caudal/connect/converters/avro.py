@@ -1,0 +1,118 @@
+"""Avro, with its schemas in a registry: the bytes and the schemas of Confluent's AvroConverter."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import orjson
+
+from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def
+from caudal.connect.converters.avro_reading import AvroReader, adjusted
+from caudal.connect.converters.avro_schemas import AvroWriter, writing
+from caudal.connect.converters.registry import REGISTRY_KEYS, Format, RegistryConverter
+from caudal.connect.converters.shaping import Shape
+from caudal.connect.data import Schema
+from caudal.registry.client import RegisteredSchema
+from caudal.serde.avro import Avro
+from caudal.serde.registry_serde import Read, Write
+from caudal.serde.serde import cannot_read, cannot_write
+from caudal.serde.wire_format import HEAD_BYTES, head
+
+
+class _ConnectAvro(Avro):
+    """The serde whose values are Connect's: only the logical types that Connect has, and branches of unions by name.
+    What is written was checked by its shape."""
+
+    __slots__ = ()
+
+    def _loaded(self, text: str) -> Any:
+        return adjusted(super()._loaded(text))
+
+    def _encoder(self, schema: RegisteredSchema) -> Write:
+        from fastavro import schemaless_writer
+
+        parsed = self._parsed(schema)
+        begin = head(schema.id)
+
+        def encode(value: Any) -> bytes:
+            out = BytesIO()
+            out.write(begin)
+            try:
+                schemaless_writer(out, parsed, value)
+            except Exception as error:
+                raise cannot_write(self, value, error) from None
+            return out.getvalue()
+
+        return encode
+
+    def _decoder(self, writer: RegisteredSchema, reader: RegisteredSchema | None) -> Read:
+        from fastavro import schemaless_reader
+
+        written = self._parsed(writer)
+        wanted = None if reader is None or reader.text == writer.text else self._parsed(reader)
+        named: dict[str, Any] = (
+            {"return_record_name": True, "return_record_name_override": True} if _has_unions(written) else {}
+        )
+
+        def decode(data: bytes) -> Any:
+            source = BytesIO(data)
+            source.seek(HEAD_BYTES)
+            try:
+                value = schemaless_reader(source, written, wanted, **named)
+            except Exception as error:
+                said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+                raise cannot_read(self, data, f"it does not fit schema {writer.id}: {said}") from None
+            if source.read(1):
+                raise cannot_read(self, data, f"it is longer than a value of schema {writer.id}")
+            return value
+
+        return decode
+
+
+class AvroConverter(RegistryConverter):
+    aliases = ("io.confluent.connect.avro.AvroConverter",)
+    serde = _ConnectAvro
+
+    @classmethod
+    def config(cls) -> ConfigDef:
+        return REGISTRY_KEYS + config_def(
+            Key(
+                name="enhanced.avro.schema.support",
+                type=Type.BOOLEAN,
+                default=False,
+                doc="Whether enums stay enums, and branches of unions are named with their namespaces.",
+            ),
+            Key(
+                name="connect.meta.data",
+                type=Type.BOOLEAN,
+                default=True,
+                importance=Importance.LOW,
+                doc="Whether Avro schemas keep what only Connect has, in properties (connect.name and others).",
+            ),
+            Key(
+                name="scrub.invalid.names",
+                type=Type.BOOLEAN,
+                default=False,
+                doc="Whether characters that Avro does not allow in names become underscores.",
+            ),
+        )
+
+    def format_of(self, schema: Schema) -> Format:
+        text = orjson.dumps(AvroWriter(self.options).schema(schema)).decode()
+        return Format(text, writing(schema, AvroWriter(self.options)).shape)
+
+    def connect_of(self, registered: RegisteredSchema, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
+        made = AvroReader(reader._parsed(registered), self.options)
+        return made.schema, made.shape
+
+
+def _has_unions(parsed: Any) -> bool:
+    """Whether there is a union that is more than an optional value."""
+    if isinstance(parsed, list):
+        return sum(each != "null" for each in parsed) > 1 or any(_has_unions(each) for each in parsed)
+    if not isinstance(parsed, dict):
+        return False
+    fields = [field["type"] for field in parsed.get("fields") or ()]
+    inner = [parsed.get("items"), parsed.get("values"), *parsed.get("__named_schemas", {}).values()]
+    return any(_has_unions(each) for each in (*fields, *inner))

@@ -1,0 +1,52 @@
+"""Totals, rates of the last half minute, averages and ratios."""
+
+from __future__ import annotations
+
+import pytest
+
+from caudal.connect.runtime.tasks.task_metrics import TaskMetrics
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_totals_stay_and_rates_fade() -> None:
+    clock = Clock()
+    metrics = TaskMetrics(clock)
+    for _ in range(10):
+        metrics.count_with_rate("source-record-poll", 100)
+        clock.now += 1
+    values = metrics.values()
+    assert values["source-record-poll-total"] == 1000
+    assert values["source-record-poll-rate"] == pytest.approx(100)
+    clock.now += 60
+    values = metrics.values()
+    assert values["source-record-poll-total"] == 1000
+    assert values["source-record-poll-rate"] == 0
+
+
+def test_averages_and_maxima() -> None:
+    clock = Clock()
+    metrics = TaskMetrics(clock)
+    for value in (10, 20, 60):
+        metrics.sample("put-batch-{}-time-ms", value)
+        clock.now += 1
+    values = metrics.values()
+    assert values["put-batch-avg-time-ms"] == 30
+    assert values["put-batch-max-time-ms"] == 60
+
+
+def test_ratios() -> None:
+    clock = Clock()
+    metrics = TaskMetrics(clock)
+    metrics.now_is("running")
+    clock.now += 30
+    metrics.now_is("paused")
+    clock.now += 10
+    values = metrics.values()
+    assert values["running-ratio"] == pytest.approx(0.75)
+    assert values["pause-ratio"] == pytest.approx(0.25)

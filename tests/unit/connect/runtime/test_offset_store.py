@@ -1,0 +1,81 @@
+"""The bytes of the offset topic, and the file of a standalone worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from caudal.connect import ConnectError
+from caudal.connect.runtime.offset_file import OffsetFile
+from caudal.connect.runtime.offset_store import KafkaOffsetStore, identity, open_offset_store, to_json
+from caudal.connect.runtime.settings import WorkerSettings
+
+SETTINGS = WorkerSettings(bootstrap="127.0.0.1:1", url="http://127.0.0.1:1")
+
+
+def test_bytes_are_those_of_javas_json() -> None:
+    store = KafkaOffsetStore(SETTINGS, "connect-offsets")
+    key, value = store.encode("orders", {"file": "ä/b.txt", "n": 1}, {"position": 42})
+    assert key == '["orders",{"file":"ä/b.txt","n":1}]'.encode()
+    assert value == b'{"position":42}'
+    assert store.encode("orders", {"file": "x"}, None) == (b'["orders",{"file":"x"}]', None)
+
+
+def test_a_key_that_somebody_else_has_written_is_used_again() -> None:
+    store = KafkaOffsetStore(SETTINGS, "connect-offsets")
+    theirs = b'["orders",{"b":2,"a":1}]'
+    store._take(message(theirs, b'{"n":1}'), {})
+    assert store.encode("orders", {"a": 1, "b": 2}, {"n": 2})[0] == theirs
+
+
+def test_what_is_not_an_offset_is_passed_over() -> None:
+    store = KafkaOffsetStore(SETTINGS, "connect-offsets")
+    for key, value in [(None, b"x"), (b"no json", b"{}"), (b'["a"]', b"{}"), (b'[1,{"p":1}]', b"{}"), (b"3", b"{}")]:
+        store._take(message(key, value), {})
+    assert store._table == {}
+
+
+def message(key: bytes | None, value: bytes | None) -> Any:
+    return SimpleNamespace(
+        partition=lambda: 0, error=lambda: None, offset=lambda: 0, key=lambda: key, value=lambda: value
+    )
+
+
+def test_identity_does_not_depend_on_order() -> None:
+    assert identity({"a": 1, "b": [1]}) == identity({"b": [1], "a": 1})
+    assert to_json({"b": 1, "a": 2}) == b'{"b":1,"a":2}', "the order given is kept in the topic"
+
+
+def test_a_file_keeps_offsets_of_several_connectors(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "offsets.json"
+    store = OffsetFile(path)
+    assert store.read_all("a") == []
+    store.write("a", [({"p": 1}, {"n": 1}), ({"p": 2}, {"n": 2})])
+    store.write("b", [({"p": 1}, {"n": 9})])
+    store.write("a", [({"p": 1}, {"n": 3}), ({"p": 2}, None)])
+    again = OffsetFile(path)
+    assert again.read_all("a") == [({"p": 1}, {"n": 3})]
+    assert again.read_all("b") == [({"p": 1}, {"n": 9})]
+    store.write("a", [({"p": 1}, None)])
+    assert "a" not in path.read_text().replace("partition", "")
+    assert list(path.parent.iterdir()) == [path], "nothing is left beside it"
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "offsets.json"
+    for content in ("{", "[]"):
+        path.write_text(content)
+        with pytest.raises(ConnectError, match=r"offsets\.json"):
+            OffsetFile(path).read_all("a")
+
+
+def test_which_store_a_worker_has(tmp_path: Path) -> None:
+    alone = WorkerSettings(bootstrap="x", url="y", mode="standalone", offsets_file=tmp_path / "o")
+    assert isinstance(open_offset_store(alone), OffsetFile)
+    own = open_offset_store(SETTINGS, {"offsets.storage.topic": "mine"})
+    assert isinstance(own, KafkaOffsetStore) and own.topic == "mine"
+    common = open_offset_store(SETTINGS, {})
+    assert isinstance(common, KafkaOffsetStore) and common.topic == "connect-offsets"
