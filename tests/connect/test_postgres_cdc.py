@@ -182,7 +182,8 @@ def test_every_type_has_its_value(postgres: Database, capture: Capture) -> None:
     expected = {name: value for name, (_, _, value) in columns.items()}
     assert snapshot.value["after"] == {"id": 1, **expected}
     assert change.value["op"] in "rc" and change.value["after"] == {"id": 2, **expected}
-    row = change.value_schema and change.value_schema.field("after")
+    assert change.value_schema is not None
+    row = change.value_schema.field("after")
     assert row is not None
     kinds = {one.name: one.schema.name or one.schema.kind.value for one in row.schema.fields}
     assert kinds["ts"] == data.TIMESTAMP and kinds["n"] == data.DECIMAL and kinds["ints"] == "array"

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from caudal.connect.connector import SinkTask, SourceConnector, SourceTask
+from caudal.connect.connector import OffsetReader, SourceConnector, SourceTask
 from caudal.connect.records import SinkRecord, SourceRecord, TopicPartition
 
 
@@ -30,6 +30,8 @@ class StoredOffsets:
 
 
 class FakeSourceContext:
+    offsets: OffsetReader
+
     def __init__(self, config: Mapping[str, str], offsets: StoredOffsets, tolerant: bool = False) -> None:
         self.config = config
         self.offsets = offsets
@@ -133,8 +135,3 @@ class SourceRun:
     def stop(self) -> None:
         self.task.stop()
         self.connector.stop()
-
-
-def start_sink(task: SinkTask, context: FakeSinkContext, config: dict[str, Any]) -> None:
-    task.context = context
-    task.start(config)

@@ -42,7 +42,7 @@ class Target:
             **named,
         }
 
-    def task(self, tolerant: bool = False, **given: str) -> tuple[SqlSinkTask, FakeSinkContext]:
+    def task(self, *, tolerant: bool = False, **given: Any) -> tuple[SqlSinkTask, FakeSinkContext]:
         connector = SqlSink()
         connector.name = "shop"
         connector.start(SqlSink.config().parse(self.config(**given)))

@@ -32,7 +32,7 @@ class Shop:
         else:
             self._connection.execute(sql)
 
-    def source(self, tolerant: bool = False, **given: str) -> SourceRun:
+    def source(self, *, tolerant: bool = False, **given: Any) -> SourceRun:
         config = {name.replace("_", "."): value for name, value in given.items()}
         run = SourceRun(SqlSource, self.config(**config), tolerant=tolerant)
         self.runs.append(run)

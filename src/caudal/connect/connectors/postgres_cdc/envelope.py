@@ -128,7 +128,7 @@ def _schema(type: int, modifier: int, decimals: str, mapping: TypeMapping) -> tu
     elif known.name in _TYPES:
         schema, read = mapping.schema(_TYPES[known.name])  # type: ignore[assignment]
     else:
-        schema, read = data.STRING, None  # type: ignore[assignment]
+        schema, read = data.STRING, None
     if type == known.array_oid and type != known.oid:
         each = read
         return (
