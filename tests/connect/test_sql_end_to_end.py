@@ -1,4 +1,4 @@
-"""From one database to another through a topic, with real tasks in processes of their own that are killed on the way."""
+"""From one database to another through a topic, with real tasks in processes that are killed on the way."""
 
 from __future__ import annotations
 

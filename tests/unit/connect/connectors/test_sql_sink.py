@@ -126,7 +126,12 @@ def test_offsets_are_those_of_the_untransformed_record(target: Target) -> None:
 
 
 def test_upserts_and_deletions_leave_the_last_state(target: Target) -> None:
-    given = {"insert_mode": "upsert", "pk_mode": "record_key", "pk_fields": "id", "delete_enabled": "true"}
+    given: dict[str, Any] = {
+        "insert_mode": "upsert",
+        "pk_mode": "record_key",
+        "pk_fields": "id",
+        "delete_enabled": "true",
+    }
     task, _ = target.task(auto_create="true", **given)
     gone = SinkRecord("orders", 0, 3, None, None, 1)
     task.put(

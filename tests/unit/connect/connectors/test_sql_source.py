@@ -90,7 +90,11 @@ def test_a_restart_goes_on_behind_the_last_stored_record(shop: Shop) -> None:
 def test_changed_rows_come_again_by_timestamp_and_number(shop: Shop) -> None:
     insert = "INSERT INTO orders (customer, at) VALUES (?, ?)"
     shop.run(insert, *((f"c{n}", "2024-01-01 00:00:00") for n in range(5)))
-    given = {"mode": "timestamp+incrementing", "timestamp_column_name": "at", "validate_non_null": "false"}
+    given: dict[str, Any] = {
+        "mode": "timestamp+incrementing",
+        "timestamp_column_name": "at",
+        "validate_non_null": "false",
+    }
     run = shop.source(batch_max_rows="2", **given)
     first = run.poll()
     assert [record.value["id"] for record in first] == [1, 2]
@@ -108,7 +112,12 @@ def test_the_position_of_a_timestamp_moves_when_its_last_row_was_read(shop: Shop
     insert = "INSERT INTO orders (customer, at) VALUES (?, ?)"
     stamps = ["2024-01-01 00:00:00"] * 2 + ["2024-01-01 00:00:01"] * 5
     shop.run(insert, *((f"c{n}", stamp) for n, stamp in enumerate(stamps)))
-    given = {"mode": "timestamp", "timestamp_column_name": "at", "validate_non_null": "false", "batch_max_rows": "3"}
+    given: dict[str, Any] = {
+        "mode": "timestamp",
+        "timestamp_column_name": "at",
+        "validate_non_null": "false",
+        "batch_max_rows": "3",
+    }
     run = shop.source(**given)
     records = run.read(7)
     assert sorted(record.value["id"] for record in records) == [1, 2, 3, 4, 5, 6, 7]
@@ -128,7 +137,7 @@ def test_rows_are_old_enough_and_begin_where_asked(shop: Shop) -> None:
         "INSERT INTO orders (customer, at) VALUES ('old', '2000-01-01 00:00:00'), ('new', datetime('now', '+1 hour'))"
     )
     shop.run("INSERT INTO orders (customer, at) VALUES ('mid', '2020-01-01 00:00:00')")
-    given = {"mode": "timestamp", "timestamp_column_name": "at", "validate_non_null": "false"}
+    given: dict[str, Any] = {"mode": "timestamp", "timestamp_column_name": "at", "validate_non_null": "false"}
     run = shop.source(timestamp_initial="1577836800000", **given)  # the very instant of "mid"
     assert [record.value["customer"] for record in run.read(1)] == ["mid"]
     assert run.idle() == []  # the new one is in the future, and the delay keeps it there
@@ -184,7 +193,7 @@ def test_tables_are_shared_out_and_new_ones_are_found(shop: Shop) -> None:
     connector = SqlSource()
     connector.name = "shop"
     connector.context = context = FakeConnectorContext()
-    given = {"mode": "incrementing", "table.blacklist": "secrets", "table.poll.interval.ms": "10"}
+    given: dict[str, Any] = {"mode": "incrementing", "table.blacklist": "secrets", "table.poll.interval.ms": "10"}
     connector.start(SqlSource.config().parse(shop.config(**given)))
     try:
         assert [config["tables"] for config in connector.task_configs(5)] == [

@@ -87,9 +87,11 @@ class Changes:
         begin = self._begin
         if begin is None:
             raise ConnectError("The stream of changes is broken: a change came outside of a transaction.")
-        before = self._offset(begin, self._events - 1)
-        after = self._offset(begin, self._events)
-        self.position = after
+        before = self.position
+        self.position = after = {
+            "lsn": before.get("lsn", 0), "lsn_commit": begin.commit_lsn, "events": self._events,
+            "txId": begin.transaction, "ts_usec": begin.micros,
+        }  # fmt: skip
         if _OPERATIONS[type(message)] in self._skipped_operations:
             return
         relations = message.relations if isinstance(message, Truncate) else (message.relation,)
@@ -110,14 +112,6 @@ class Changes:
                 )
             else:
                 records[-1].offset = after
-
-    def _offset(self, begin: pgoutput.Begin, events: int) -> dict[str, Any]:
-        if events == 0:
-            return {"lsn": self.position.get("lsn", 0), "ts_usec": begin.micros}
-        return {
-            "lsn": self.position.get("lsn", 0), "lsn_commit": begin.commit_lsn, "events": events,
-            "txId": begin.transaction, "ts_usec": begin.micros,
-        }  # fmt: skip
 
     def _records(
         self, table: CapturedTable, lsn: int, message: Change, offset: dict[str, Any], records: list[SourceRecord]

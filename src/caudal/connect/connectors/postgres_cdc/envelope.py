@@ -44,6 +44,11 @@ class CapturedColumn:
     read: Reader | None
     unavailable: Any  # what stands for a value that was not sent
 
+    @property
+    def whole(self) -> Callable[[bytes], Any]:
+        load, read = self.load, self.read
+        return load if read is None else lambda value: read(load(value))
+
 
 class CapturedTable:
     """One table in one shape."""
@@ -69,6 +74,7 @@ class CapturedTable:
             )
             fields.append(Field(one.name, schema if one.name in self.key_names else schema.as_optional()))
         self._columns = tuple(columns)
+        self._loaders = tuple((one.name, one.whole) for one in columns)
         value = Schema(Kind.STRUCT, name=f"{self.topic}.Value", fields=tuple(fields))
         self.key_schema = (
             Schema(Kind.STRUCT, name=f"{self.topic}.Key", fields=tuple(fields[at] for at in self._key_at))
@@ -84,6 +90,14 @@ class CapturedTable:
 
     def row(self, values: Values, before: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """`before` is the whole old row, where it was sent: it has what the new one leaves out."""
+        if UNCHANGED not in values:
+            try:
+                return {
+                    name: None if value is None else load(value)  # type: ignore[arg-type]
+                    for (name, load), value in zip(self._loaders, values, strict=True)
+                }
+            except Exception:  # noqa: S110
+                pass  # once more, to say which column it is
         row: dict[str, Any] = {}
         for column, value in zip(self._columns, values, strict=True):
             if value is None:

@@ -18,10 +18,11 @@ from caudal.connect.connectors.sql.database import CONNECTION_KEYS, Database
 from caudal.connect.connectors.sql.offset_table import OFFSETS_TABLE, OffsetTable
 from caudal.connect.connectors.sql.tables import TableName
 from caudal.connect.connectors.sql.writing import TableWriter
-from caudal.connect.errors import ConfigError, ConnectError, DataError, RetriableError
+from caudal.connect.errors import ConfigError, ConnectError, RetriableError
 from caudal.connect.records import SinkRecord, TopicPartition
 
 _LOG = logging.getLogger(__name__)
+_NEVER = 1 << 63
 
 _KEYS = config_def(
     CONNECTION_KEYS,
@@ -100,7 +101,7 @@ class SqlSinkTask(SinkTask):
             if self._is_uncertain and self._offsets is not None:
                 self._next.update(self._offsets.current())
             self._is_uncertain = False
-            self._write([record for record in self._unseen(records) if _place(record)[0] not in left_out])
+            self._write(self._unseen(records, left_out))
         except ConnectError as error:
             self._database.end()
             if not isinstance(error, RetriableError):
@@ -139,29 +140,42 @@ class SqlSinkTask(SinkTask):
             self.context.seek(found)
         return set(found)
 
-    def _unseen(self, records: Sequence[SinkRecord]) -> Sequence[SinkRecord]:
+    def _unseen(self, records: Sequence[SinkRecord], left_out: set[TopicPartition]) -> list[SinkRecord]:
         """Without those that were written before, which come again after a rebalance or a commit of unknown end."""
-        if not self._next:
-            return records
-        following = self._next
-        return [record for record in records if (place := _place(record))[1] >= following.get(place[0], 0)]
+        found = []
+        known, first = None, 0
+        for record in records:
+            topic, partition, offset = record.original or (record.topic, record.partition, record.offset)
+            if known != (topic, partition):
+                known = TopicPartition(topic, partition)
+                first = _NEVER if known in left_out else self._next.get(known, 0)
+            if offset >= first:
+                found.append(record)
+        return found
 
     def _write(self, records: Sequence[SinkRecord]) -> None:
-        tables: dict[str, list[SinkRecord]] = {}
+        if not records:
+            return
+        topics: dict[str, list[SinkRecord]] = {}
+        following: dict[tuple[str, int], int] = {}
         for record in records:
-            tables.setdefault(record.topic, []).append(record)
-        batches = [(self._writer(topic), self._fitting(topic, some)) for topic, some in tables.items()]
-        following: dict[TopicPartition, int] = {}
-        for record in records:
-            partition, offset = _place(record)
-            following[partition] = offset + 1
+            some = topics.get(record.topic)
+            if some is None:
+                some = topics[record.topic] = []
+            some.append(record)
+            topic, partition, offset = record.original or (record.topic, record.partition, record.offset)
+            following[topic, partition] = offset + 1
+        batches = [
+            (writer := self._writer(topic), writer.segments(some, self._report)) for topic, some in topics.items()
+        ]
+        ends = {TopicPartition(*place): offset for place, offset in following.items()}
         connection = self._database.connection()
         with connection.begin():
-            for writer, some in batches:
-                writer.write(connection, some, self._report)
+            for writer, segments in batches:
+                writer.write(connection, segments, self._report)
             if self._offsets is not None:
-                self._offsets.store(connection, following)
-        self._next.update(following)
+                self._offsets.store(connection, ends)
+        self._next.update(ends)
 
     def _writer(self, topic: str) -> TableWriter:
         found = self._writers.get(topic)
@@ -171,31 +185,12 @@ class SqlSinkTask(SinkTask):
             found = self._writers[topic] = TableWriter(self._database, self._config, table, self._zone)
         return found
 
-    def _fitting(self, topic: str, records: list[SinkRecord]) -> list[SinkRecord]:
-        """Those that can be rows, with their table made ready; the others are reported."""
-        writer = self._writer(topic)
-        fitting = []
-        for record in records:
-            try:
-                writer.prepared(record)
-                fitting.append(record)
-            except DataError as error:
-                self._report(record, error)
-        return fitting
-
     def _report(self, record: SinkRecord, error: Exception) -> None:
         """Once, also when the batch is written again."""
-        partition, offset = _place(record)
-        if (*partition, offset) not in self._reported:
+        place = record.original or (record.topic, record.partition, record.offset)
+        if place not in self._reported:
             self.context.report_error(record, error)
-            self._reported.add((*partition, offset))
-
-
-def _place(record: SinkRecord) -> tuple[TopicPartition, int]:
-    if record.original is not None:
-        topic, partition, offset = record.original
-        return TopicPartition(topic, partition), offset
-    return TopicPartition(record.topic, record.partition), record.offset
+            self._reported.add(place)
 
 
 class SqlSink(SinkConnector):
