@@ -7,6 +7,7 @@ refuses to run as root; then it runs as `nobody`, who needs no account to be mad
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 import importlib.util
 import itertools
@@ -16,6 +17,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -47,6 +49,12 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _end_with_parent() -> None:
+    """Also when the tests are killed. Linux only; elsewhere it then stays behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
+
+
 class PostgresServer:
     """A running server. `database()` makes an empty database, which is how tests stay out of each other's way."""
 
@@ -70,7 +78,7 @@ class PostgresServer:
             self._process = subprocess.Popen(
                 [_BINARIES / "postgres", "-D", self.folder / "data", "-k", self.folder, *settings],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, start_new_session=True,
-                **self._owner,
+                preexec_fn=_end_with_parent, **self._owner,
             )  # fmt: skip
         deadline = time.monotonic() + 120
         while True:
