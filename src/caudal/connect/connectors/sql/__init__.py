@@ -1,0 +1,1 @@
+"""Databases by SQLAlchemy: tables into topics (`source`) and topics into tables (`sink`)."""
