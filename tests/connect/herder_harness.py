@@ -162,7 +162,7 @@ class Cluster:
         """As if its process were gone: no heartbeat, no goodbye, nothing that it still does counts."""
         herder = self.herders.pop(url)
         herder.runs.stop_all = lambda: None  # type: ignore[method-assign]
-        herder.close = lambda: herder._membership._client.close()  # type: ignore[method-assign]
+        herder.close = lambda: _cut(herder)  # type: ignore[method-assign]
         herder.statuses.flush = lambda: None  # type: ignore[method-assign]
         herder.stop()
         for run in self.tasks.runs:
@@ -224,6 +224,13 @@ class Cluster:
             raise RestError(503, f"nobody is at {leader}") from None
         except Forward:
             raise RestError(409, "rebalance: not the leader any more") from None
+
+
+def _cut(herder: DistributedHerder) -> None:
+    """Its connections go, and nobody is told."""
+    herder._membership._client.close()
+    herder._store._pen = None
+    herder._store.stop()
 
 
 def read_topic(bootstrap: str, topic: str) -> list[tuple[str, bytes | None]]:
