@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -112,7 +112,10 @@ class FakeTasks:
 class Cluster:
     """Workers of one group, with topics of their own."""
 
+    live: ClassVar[list[Cluster]] = []  # whatever a test leaves running disturbs the next
+
     def __init__(self, bootstrap: str, monkeypatch: pytest.MonkeyPatch, fake: bool = True, **settings: Any) -> None:
+        self.live.append(self)
         self.name = f"cluster{next(_names)}"
         self.tasks = FakeTasks()
         self.herders: dict[str, DistributedHerder] = {}

@@ -24,10 +24,15 @@ from tests.connect.herder_harness import Cluster, read_topic, wait_for
 
 
 @pytest.fixture
-def cluster(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    workers = Cluster(broker.bootstrap, monkeypatch)
-    yield workers
-    workers.stop_all()
+def cluster(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    return Cluster(broker.bootstrap, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _all_are_stopped() -> Iterator[None]:
+    yield
+    while Cluster.live:
+        Cluster.live.pop().stop_all()
 
 
 def failures_heard() -> list[tuple[str, int | None, str]]:
