@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from caudal.connect.runtime.model import State
 from caudal.connect.runtime.tasks.process_host import TaskProcess
 from caudal.testing import EmbeddedBroker, embedded_broker
-from tests.connect.task_harness import Bench, wait_for
+from tests.connect.task_harness import LIMIT, Bench, wait_for
 
 
 @pytest.fixture
@@ -256,6 +256,44 @@ def test_a_stuck_task_is_abandoned_and_another_has_its_partitions_at_once(bench:
     assert time.monotonic() - began < 60
     bench.stop(task)
     assert written(bench) == list(range(10))
+
+
+def test_a_task_that_was_silent_for_too_long_commits_nothing_of_what_it_lost(bench: Bench) -> None:
+    bench.produce("sink-lost", [{"n": n} for n in range(10)])
+    config = {"topics": "sink-lost", "consumer.override.max.poll.interval.ms": "6000"}
+    slow, heard = bench.start("Writing", "sink-lost", {**config, "sleep.on": "7", "sleep.ms": "9000"})
+    wait_for(lambda: bench.notes("sleep"), "the slow put")
+    quick, _ = bench.start("Writing", "sink-lost", config, task=1)
+    wait_for(lambda: committed(bench, "sink-lost", "sink-lost") == [10], "the other has done its work")
+    assert written(bench) == list(range(10))
+    wait_for(lambda: bench.notes("close"), "the slow one hears that it has lost them")
+    bench.stop(quick)
+    bench.produce("sink-lost", [{"n": 10}])
+    wait_for(lambda: written(bench) == list(range(11)), "the slow one is in the group again")
+    bench.stop(slow)
+    assert heard.states == [State.RUNNING, State.UNASSIGNED]
+    assert written(bench) == list(range(11)), "what it had kept was not written"
+
+
+def test_a_sink_that_cannot_start_has_failed_and_is_in_no_group(bench: Bench) -> None:
+    task, heard = bench.start("Writing", "sink-unstarted", {"topics": "sink-unstarted", "fail.with": "start"})
+    heard.wait(State.FAILED)
+    assert "no such database" in heard.traces[0]
+    assert task.wait(LIMIT)
+    for config, words in [({}, "topics"), ({"topics": "a", "topics.regex": "b"}, "topics")]:
+        _, heard = bench.start("Writing", "sink-unmade", config)
+        heard.wait(State.FAILED)
+        assert words in heard.traces[0]
+
+
+def test_a_partition_that_is_paused_when_it_is_opened_is_not_read(bench: Bench) -> None:
+    bench.produce("sink-held", [{"n": 1}])
+    task, heard = bench.start("Writing", "sink-held", {"topics": "sink-held", "pause.in.open": "true"})
+    wait_for(lambda: bench.notes("open"), "the partition")
+    time.sleep(1)  # in which it must not be read
+    bench.stop(task)
+    assert heard.states == [State.RUNNING, State.UNASSIGNED]
+    assert "sink-record-read-total" not in task.metrics()
 
 
 def test_a_sink_that_knows_its_offsets_begins_there(bench: Bench) -> None:

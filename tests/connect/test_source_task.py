@@ -195,6 +195,17 @@ time.sleep(600)
     wait_for(lambda: not psutil.pid_exists(child), "the end of the task's process")
 
 
+def test_a_class_can_ask_for_a_process(bench: Bench) -> None:
+    task, heard = bench.start("Isolated", "isolated", {"topic": "isolated", "count": "10"})
+    assert isinstance(task, TaskProcess)
+    wait_for(lambda: stored(bench.settings, "isolated") == [({"source": "s0"}, {"n": 9})], "the last offset")
+    bench.stop(task)
+    assert heard.states == [State.RUNNING, State.UNASSIGNED] and heard.topics == {"isolated"}
+    assert task.metrics()["source-record-write-total"] == 10
+    task, _ = bench.start("Isolated", "isolated", {"topic": "isolated", "caudal.task.isolation": "thread"})
+    assert not isinstance(task, TaskProcess)
+
+
 def test_async_tasks_share_one_loop_and_are_cancelled(bench: Bench) -> None:
     tasks = []
     for number, how in enumerate(["stuck", "error"]):

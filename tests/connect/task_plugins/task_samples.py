@@ -129,6 +129,14 @@ class TellingTask(CountingTask):
         self.notes.add("record", record.offset["n"])
 
 
+class IsolatedTask(CountingTask):
+    isolation = "process"
+
+
+class Isolated(Counting):
+    task = IsolatedTask
+
+
 class Telling(Counting):
     task = TellingTask
 
@@ -192,9 +200,13 @@ class WritingTask(SinkTask):
         self.notes = Notes(config["folder"], f"sink-{os.getpid()}-{id(self)}")
         self.kept: list[Any] = []
         self.puts = self.flushes = 0
+        if config["fail.with"] == "start":
+            raise ConnectError("no such database")
 
     def open(self, partitions: set[TopicPartition]) -> None:
         self.notes.add("open", sorted(partitions))
+        if self.config["pause.in.open"]:
+            self.context.pause(*partitions)
         if self.config["seek"] >= 0:
             self.context.seek(dict.fromkeys(partitions, self.config["seek"]))
 
@@ -214,6 +226,9 @@ class WritingTask(SinkTask):
             if config["reject"] and config["reject"] in str(record.value):
                 self.context.report_error(record, DataError(f"no {config['reject']} here"))
                 continue
+            if config["sleep.on"] and config["sleep.on"] in str(record.value):
+                self.notes.add("sleep", None)
+                time.sleep(config["sleep.ms"] / 1000)
             if config["fail.on"] and config["fail.on"] in str(record.value):
                 fail(config["fail.with"])
             place = record.original or (record.topic, record.partition, record.offset)
@@ -256,7 +271,10 @@ class Writing(SinkConnector):
             Key(name="reject", default="", doc="Values with this are reported."),
             Key(name="fail.on", default="", doc="Values with this fail the task."),
             Key(name="fail.with", default="error", doc="How."),
+            Key(name="sleep.on", default="", doc="Values with this are slow."),
+            Key(name="sleep.ms", type=Type.INT, default=0, doc="How slow."),
             Key(name="flush.fails", type=Type.INT, default=0, doc="How many times flush is not possible."),
+            Key(name="pause.in.open", type=Type.BOOLEAN, default=False, doc="And nothing is read."),
             Key(name="seek", type=Type.INT, default=-1, doc="Where to begin."),
         )
 

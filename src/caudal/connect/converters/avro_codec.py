@@ -126,7 +126,8 @@ class _Writer(_Generator):
             case "string":
                 return self._bytes(f"{value}.encode()", pad)
             case "bytes" if logical_type == "decimal":
-                return self._bytes(f"decimal({value}, {int(definition.get('scale', 0))})", pad)
+                scale = int(definition.get("scale", 0))
+                return self._bytes(f"{value} if {value}.__class__ is bytes else decimal({value}, {scale})", pad)
             case "bytes":
                 return self._bytes(value, pad)
             case "enum":

@@ -29,21 +29,26 @@ def unscaled_of(value: Any, scale: int) -> int:
     >>> unscaled_of(Decimal("1.5"), 2)
     150
     """
-    if value.__class__ is not Decimal and not isinstance(value, Decimal):
+    if not isinstance(value, Decimal):
         raise DataError(f"A Decimal is needed, not {type(value).__name__}.")
-    if not value.is_finite():
-        raise DataError(f"{value} is not a number that a Decimal schema can hold.")
     scaled = value.scaleb(scale, _EXACT)
-    whole = int(scaled)
+    try:
+        whole = int(scaled)
+    except (ValueError, OverflowError):
+        raise DataError(f"{value} is not a number that a Decimal schema can hold.") from None
     if whole != scaled:
         raise DataError(f"The decimal {value} has more than the {scale} fractional digits of its schema.")
     return whole
 
 
-def bytes_of_decimal(value: Any, scale: int) -> bytes:
-    """The unscaled number in as few bytes as two's complement needs, as Java's BigInteger writes it."""
-    whole = unscaled_of(value, scale)
+def bytes_of_whole(whole: int) -> bytes:
+    """In as few bytes as two's complement needs, as Java's BigInteger writes it."""
     return whole.to_bytes((whole + (whole < 0)).bit_length() // 8 + 1, "big", signed=True)
+
+
+def bytes_of_decimal(value: Any, scale: int) -> bytes:
+    """The unscaled number."""
+    return bytes_of_whole(unscaled_of(value, scale))
 
 
 def decimal_of_bytes(data: bytes, scale: int) -> Decimal:

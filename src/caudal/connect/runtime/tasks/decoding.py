@@ -43,12 +43,17 @@ class Batch:
     firsts: dict[TopicPartition, int] = field(default_factory=dict)  # the lowest offset read
     ends: dict[TopicPartition, int] = field(default_factory=dict)  # behind the last offset read
     topics: set[str] = field(default_factory=set)
+    came_too_late: bool = False  # max.poll.interval.ms was exceeded: the partitions are another's by now
 
     def without(self, gone: set[TopicPartition]) -> Batch:
         """What is left when partitions have gone to another."""
         kept = [one for one in self.records if _origin(one) not in gone]
         ends = {place: end for place, end in self.ends.items() if place not in gone}
         return Batch(kept, self.read, self.firsts, ends, self.topics)
+
+
+def is_too_late(error: Any) -> bool:
+    return bool(error.code() == KafkaError._MAX_POLL_EXCEEDED)
 
 
 def _origin(record: SinkRecord) -> tuple[str, int]:
@@ -72,6 +77,7 @@ class Decoder:
         types = _TIMESTAMP_TYPES
         for message in messages:
             if (report := message.error()) is not None:
+                batch.came_too_late = batch.came_too_late or is_too_late(report)
                 self._client_error(report)
                 continue
             offset = message.offset()

@@ -19,7 +19,7 @@ from typing import Any
 
 from caudal.connect.errors import ConnectError
 from caudal.connect.runtime.model import State, TaskId
-from caudal.connect.runtime.tasks.hosting import make_run
+from caudal.connect.runtime.tasks.hosting import calm_collector, make_run
 from caudal.connect.runtime.tasks.run import Run
 
 METRICS_SECONDS = 1.0
@@ -106,7 +106,7 @@ def main(arguments: list[str]) -> None:
     threading.Thread(target=worker.obey, args=(run,), name="obey", daemon=True).start()
     threading.Thread(target=_tell_metrics, args=(run, worker), name="metrics", daemon=True).start()
     gc.freeze()  # what is imported stays
-    gc.set_threshold(50_000, 20, 50)  # records come and go by thousands: looking through them more often finds nothing
+    calm_collector()
     run.run()
     worker.say("metrics", run.metrics())
     sys.stdout.flush()

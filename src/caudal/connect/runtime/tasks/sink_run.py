@@ -21,8 +21,9 @@ from confluent_kafka import TopicPartition as Place
 from caudal.connect.connector import SinkTask
 from caudal.connect.errors import ConnectError, RetriableError
 from caudal.connect.records import TopicPartition
+from caudal.connect.runtime.tasks.client_properties import overrides
 from caudal.connect.runtime.tasks.dead_letter import DeadLetterTopic
-from caudal.connect.runtime.tasks.decoding import Batch, Decoder
+from caudal.connect.runtime.tasks.decoding import Batch, Decoder, is_too_late
 from caudal.connect.runtime.tasks.error_policy import Failure, RunStopped, log
 from caudal.connect.runtime.tasks.run import Abandoned, Run
 from caudal.connect.runtime.tasks.sink_context import SinkTaskContext
@@ -32,6 +33,7 @@ from caudal.leaving import leave_and_close
 POLL_SECONDS = 0.5
 MOST = 10_000  # records of one put; consumer.override.max.poll.records
 RETRY_LOOK_SECONDS = 0.2
+MAX_POLL_INTERVAL_MS = 300_000  # librdkafka's default, and Kafka's
 
 
 class SinkRun(Run):
@@ -50,8 +52,11 @@ class SinkRun(Run):
         self._attempts = 0
         self._retry_at = self._retry_since = 0.0
         self._failure: BaseException | None = None  # raised in a callback of the consumer
-        self._is_leaving = False
+        self._is_leaving = self._is_assigning = False
         self._commit_at = time.monotonic() + self.settings.offset_flush_seconds
+        self._polled_at = time.monotonic()
+        limit = overrides("consumer", config).get("max.poll.interval.ms", MAX_POLL_INTERVAL_MS)
+        self._poll_limit = int(limit) / 1000
         self._most = int(config.get("consumer.override.max.poll.records", MOST))
         if topic := config.get("errors.deadletterqueue.topic.name"):
             self._dead_letters = DeadLetterTopic(topic, self.settings, self.spec, self.parts.framework, self.metric)
@@ -89,7 +94,7 @@ class SinkRun(Run):
         assert self._subscription is not None
         self.still_wanted()
         self._subscription.refresh()
-        if self.context.commit_requested or time.monotonic() >= self._commit_at:
+        if self._is_in_time() and (self.context.commit_requested or time.monotonic() >= self._commit_at):
             self._commit_in_time()
         self._seek()
         if self._batch is not None:
@@ -101,6 +106,9 @@ class SinkRun(Run):
         self.still_wanted()
         self._seek()
         batch = self._decoder.decode(messages)
+        if batch.came_too_late:
+            self._positions.clear()  # nothing may be flushed or committed any more; `_lost` is called in a moment
+            return
         for topic in batch.topics:
             self.used_topic(topic)
         for place, offset in batch.firsts.items():
@@ -109,11 +117,16 @@ class SinkRun(Run):
             self.metric.count_with_rate("sink-record-read", batch.read)
         self._put(batch)
 
+    def _is_in_time(self) -> bool:
+        """After a put that took too long the group may have given our partitions away: the next poll tells."""
+        return time.monotonic() - self._polled_at < self._poll_limit
+
     def _read(self) -> list[Any]:
         """What has been fetched already; when there is nothing, the first that comes."""
         consumer = self.consumer
         with self._in_client:
             self.still_wanted()
+            self._polled_at = time.monotonic()
             messages: list[Any] = consumer.consume(self._most, 0)
             if not messages and self._failure is None:
                 wait = max(0.0, min(POLL_SECONDS, self._commit_at - time.monotonic()))
@@ -168,14 +181,18 @@ class SinkRun(Run):
     def _poll_paused(self, seconds: float) -> None:
         with self._in_client:
             self.still_wanted()
+            self._polled_at = time.monotonic()
             message = self.consumer.poll(seconds)
             if message is not None and message.error() is None:
                 self.consumer.seek(_place(message.topic(), message.partition(), message.offset()))
+            elif message is not None and is_too_late(message.error()):
+                self._positions.clear()
         if self._failure is not None:
             raise self._failure
 
     def _pause_and_wait(self) -> None:
-        self._commit_in_time()
+        if self._is_in_time():
+            self._commit_in_time()
         self.pause_partitions(self.assignment())
         self.stand_still()
         if not self.stopping.is_set() and self._batch is None:
@@ -259,20 +276,22 @@ class SinkRun(Run):
         if self._is_leaving or self.abandoned:
             return
         new = {TopicPartition(one.topic, one.partition) for one in places}
+        self._is_assigning = True
         try:
             self.context.assigned |= new
             self.call(self.parts.task.open, new)
         except BaseException as error:
             self._failure = self._failure or error
+        finally:
+            self._is_assigning = False
         seeks = self.context.take_seeks()
-        for place, offset in seeks.items():
-            self._safe[place] = offset
-        starts = [
-            _place(one.topic, one.partition, seeks[TopicPartition(one.topic, one.partition)])
-            if TopicPartition(one.topic, one.partition) in seeks
-            else one
-            for one in places
-        ]
+        self.context.seek({place: offset for place, offset in seeks.items() if place not in new})  # between polls
+        starts = []
+        for one in places:
+            place = TopicPartition(one.topic, one.partition)
+            if place in seeks:
+                self._safe[place] = seeks[place]
+            starts.append(_place(*place, seeks[place]) if place in seeks else one)
         assert self._subscription is not None
         self._subscription.assign(starts)
         if self._batch is not None or self.is_paused:
@@ -316,7 +335,7 @@ class SinkRun(Run):
         """In good order: what was put is flushed and committed, and the group knows at once that we are gone."""
         places = set(self.context.assigned)
         try:
-            if commit and places:
+            if commit and places and self._is_in_time():
                 try:
                     self._commit(places)
                 except RetriableError as error:
@@ -359,11 +378,11 @@ class SinkRun(Run):
         return set(self.context.assigned)
 
     def pause_partitions(self, places: set[TopicPartition]) -> None:
-        if places:
+        if places and not self._is_assigning:  # what is paused in open() is paused when it is assigned
             self.consumer.pause([_place(*one) for one in places])
 
     def resume_partitions(self, places: set[TopicPartition]) -> None:
-        if wanted := places - self.context.paused:
+        if (wanted := places - self.context.paused) and not self._is_assigning:
             self.consumer.resume([_place(*one) for one in wanted])
 
 
