@@ -1,20 +1,18 @@
-"""A worker of a few lines for tests of one connector: tasks in threads, offsets in memory, transactions if asked.
-
-It keeps to the contract of `connector.py`. What a real worker adds (groups, topics, restarts) has its own tests.
-"""
+"""One connector with its tasks as a worker runs them, without the workers' group: for tests of a single connector."""
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import Message, Producer
-
-from caudal.connect.connector import SourceConnector, SourceTask
-from caudal.connect.records import RecordMetadata, SourceRecord
+from caudal.connect.connector import Connector
+from caudal.connect.connector_config import parse
+from caudal.connect.runtime.model import RunningTask, TargetState, TaskId, TaskSpec
+from caudal.connect.runtime.settings import WorkerSettings
+from caudal.connect.runtime.tasks import start_task
+from tests.connect.task_harness import Heard
 
 PATIENCE = 120.0
 
@@ -27,38 +25,29 @@ def until(question: Callable[[], Any], what: str = "it") -> Any:
     return answer
 
 
-class _Offsets(dict[str, dict[str, Any]]):
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        return self.get(json.dumps(partition, sort_keys=True))
-
-    def offsets(self, partitions: Iterable[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        return [self.offset(partition) for partition in partitions]
-
-
-class _TaskContext:
-    def __init__(self, config: Mapping[str, str], offsets: _Offsets) -> None:
-        self.config = config
-        self.offsets = offsets
-        self.stopping = threading.Event()
-
-    def report_error(self, record: SourceRecord | None, error: Exception) -> None:
-        raise error
-
-
 class SmallWorker:
-    """Runs one source connector, from `start` to `stop`; may be started again and goes on then."""
+    """From `start` to `stop`; may be started again and goes on then."""
 
     def __init__(
-        self, connector: type[SourceConnector], bootstrap: str, config: Mapping[str, Any], exactly_once: bool = False
+        self, connector: type[Connector], bootstrap: str, config: Mapping[str, Any], exactly_once: bool = False
     ) -> None:
-        self.config = {"name": connector.__name__, **{name: str(value) for name, value in config.items()}}
+        name = f"{connector.__name__}-{id(self)}"
+        config = {
+            "name": name,
+            "connector.class": f"{connector.__module__}.{connector.__name__}",
+            **{key: str(value) for key, value in config.items()},
+        }
+        if exactly_once:
+            config["exactly.once.support"] = "required"
+        self.config: Mapping[str, str] = config
+        self.settings = WorkerSettings(
+            bootstrap=bootstrap, url="http://127.0.0.1:1", offset_flush_seconds=0.2, offset_partitions=3
+        )
+        self.heard = Heard()
         self._class = connector
-        self._bootstrap = bootstrap
-        self._exactly_once = exactly_once
-        self._offsets = _Offsets()
-        self._tasks: list[tuple[_TaskContext, threading.Thread]] = []
+        self._generation = 0
+        self._tasks: list[RunningTask] = []
         self._lock = threading.RLock()
-        self.failures: list[BaseException] = []
         self.reconfigured = 0
 
     def __enter__(self) -> SmallWorker:
@@ -67,18 +56,22 @@ class SmallWorker:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        assert not self.failures, self.failures
+        assert not self.heard.traces, "".join(self.heard.traces)
 
     def start(self) -> None:
         self._connector = self._class()
         self._connector.name = self.config["name"]
         self._connector.context = self
-        self._connector.start(self._class.config().parse(self.config))
+        self._connector.start(parse(self.config, self.settings))
         self._start_tasks()
 
     def stop(self) -> None:
         self._connector.stop()
         self._stop_tasks()
+
+    @property
+    def tasks(self) -> list[RunningTask]:
+        return self._tasks
 
     # ConnectorContext
 
@@ -89,73 +82,19 @@ class SmallWorker:
             self.reconfigured += 1
 
     def raise_error(self, error: Exception) -> None:
-        self.failures.append(error)
+        self.heard.traces.append(str(error))
 
     def _start_tasks(self) -> None:
-        for config in self._connector.task_configs(2):
-            context = _TaskContext(config, self._offsets)
-            thread = threading.Thread(target=self._run, args=(context, len(self._tasks)), daemon=True)
-            self._tasks.append((context, thread))
-            thread.start()
+        self._generation += 1
+        configs = self._connector.task_configs(2)
+        for number, config in enumerate(configs):
+            id = TaskId(self.config["name"], number)
+            spec = TaskSpec(id, self.config, config, self._generation, len(configs))
+            self._tasks.append(start_task(spec, self.settings, self.heard, TargetState.STARTED))
 
     def _stop_tasks(self) -> None:
-        for context, _ in self._tasks:
-            context.stopping.set()
-        for _, thread in self._tasks:
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
-        self._tasks.clear()
-
-    def _run(self, context: _TaskContext, number: int) -> None:
-        properties: dict[str, Any] = {"bootstrap.servers": self._bootstrap, "linger.ms": 5, "enable.idempotence": True}
-        if self._exactly_once:
-            properties["transactional.id"] = f"{self.config['name']}-{number}"
-        producer = Producer(properties)
-        task = self._class.task()
-        assert isinstance(task, SourceTask)
-        try:
-            if self._exactly_once:
-                producer.init_transactions(PATIENCE)
-            task.context = context
-            task.start(self._class.config().parse(context.config))
-            while not context.stopping.is_set():
-                records = task.poll()
-                if records:
-                    self._send(producer, task, list(records))
-        except BaseException as error:
-            self.failures.append(error)
-        finally:
+        for task in self._tasks:
             task.stop()
-
-    def _send(self, producer: Producer, task: SourceTask, records: list[SourceRecord]) -> None:
-        places: list[RecordMetadata | None] = [None] * len(records)
-
-        def note(at: int) -> Callable[[Any, Message], None]:
-            def delivered(error: Any, message: Message) -> None:
-                assert error is None, error
-                places[at] = RecordMetadata(
-                    str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)
-                )
-
-            return delivered
-
-        if self._exactly_once:
-            producer.begin_transaction()
-        for at, record in enumerate(records):
-            producer.produce(
-                record.topic,
-                record.value,
-                record.key,
-                record.kafka_partition if record.kafka_partition is not None else -1,
-                on_delivery=note(at),
-                timestamp=record.timestamp or 0,
-                headers=[(header.key, header.value) for header in record.headers],
-            )
-        producer.flush(PATIENCE)
-        if self._exactly_once:
-            producer.commit_transaction(PATIENCE)
-        for record, place in zip(records, places, strict=True):
-            assert place is not None
-            task.commit_record(record, place)
-            self._offsets[json.dumps(record.partition, sort_keys=True)] = dict(record.offset)
-        task.commit()
+        for task in self._tasks:
+            assert task.wait(PATIENCE)
+        self._tasks.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from caudal.connect.connectors.mirror.checkpoint import MirrorCheckpoint
 from caudal.connect.connectors.mirror.cluster import Cluster
 from caudal.connect.connectors.mirror.formats import Checkpoint, Heartbeat, OffsetSync
 from caudal.connect.connectors.mirror.heartbeat import MirrorHeartbeat
+from caudal.connect.connectors.mirror.sink import MirrorSink
 from caudal.connect.connectors.mirror.source import MirrorSource
 from caudal.testing import embedded_broker
 from tests.connect.small_worker import PATIENCE, SmallWorker, until
@@ -244,6 +245,41 @@ def test_it_goes_on_after_a_restart_and_offset_syncs_are_mirrormakers(west: str,
     assert syncs[-1] == OffsetSync(topic, 0, 79, 79)
 
 
+def sink_group(config: Mapping[str, str]) -> str:
+    return f"connect-{config['name']}"
+
+
+def test_the_sink_copies_to_another_cluster(west: str, east: str, topic: str) -> None:
+    create(west, topic, 2, retention_ms="7654321")
+    write(west, topic, range(40), partition=1)
+    with SmallWorker(MirrorSink, west, properties(west, east, topic)):
+        until(lambda: f"west.{topic}" in Cluster({"target.cluster.bootstrap.servers": east}, "target").topics())
+        until(lambda: len(everything(east, f"west.{topic}", 1)) == 40)
+    copies, originals = everything(east, f"west.{topic}", 1), everything(west, topic, 1)
+    assert [(one.key(), one.value(), one.timestamp()) for one in copies] == [
+        (one.key(), one.value(), one.timestamp()) for one in originals
+    ]
+    target = Cluster({"target.cluster.bootstrap.servers": east}, "target")
+    assert target.settings([f"west.{topic}"])[f"west.{topic}"] == {"retention.ms": "7654321"}
+
+
+def test_the_sink_keeps_its_position_with_the_copies_where_exactly_once_is_asked(
+    west: str, east: str, topic: str
+) -> None:
+    """The workers' own group is lost between two runs: what the target knows is enough."""
+    create(west, topic)
+    worker = SmallWorker(MirrorSink, west, properties(west, east, topic, **IDENTITY, exactly_once=True))
+    write(west, topic, range(30))
+    with worker:
+        until(lambda: topic in Cluster(worker.config, "target").topics() and len(everything(east, topic)) == 30)
+    admin = AdminClient({"bootstrap.servers": west})
+    admin.delete_consumer_groups([sink_group(worker.config)])[sink_group(worker.config)].result(30)
+    write(west, topic, range(30, 45))
+    with worker:
+        until(lambda: len(everything(east, topic)) >= 45)
+    assert [int(message.key() or b"") for message in everything(east, topic)] == list(range(45))
+
+
 def test_heartbeats(west: str, east: str) -> None:
     config = {**properties(west, east, "x"), "emit.heartbeats.interval.seconds": 0.1}
     del config["topics"]
@@ -298,7 +334,7 @@ def test_a_consumer_that_moves_goes_on_within_one_record(
 
     transactions_and_gaps(bootstrap, topic, compacted)
     places = [message.offset() for message in everything(bootstrap, topic)]
-    assert any(after - before > 2 for before, after in itertools.pairwise(places))  # type: ignore[operator]
+    assert any(after - before > 2 for before, after in itertools.pairwise(places))
     total = len(places)
     stops = sorted({0, 1, total, *range(0, total, 9)})
     groups = {f"{topic}-{stop}": stop for stop in stops}

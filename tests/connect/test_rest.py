@@ -230,7 +230,7 @@ def test_a_wrong_configuration_is_refused_by_its_key(
         assert any(words in error for error in errors), errors
 
 
-ODD = [
+ODD: list[Any] = [
     None, True, 0, -1, 1e300, "", "x", [], [[]], [None], {}, {"": ""}, {"name": None}, {"name": {}},
     {"name": "x" * 300},
     {"name": "\x00", "config": {}}, {"name": "../x", "config": {"connector.class": ""}},

@@ -134,7 +134,7 @@ class JobTask(Task):
     converts nor commits for it, and transforms and `errors.*` do not apply. Where it goes on after a restart is its own
     affair. It runs in a process of its own, which ends with it; `stop` is called in that process, after `run`.
 
-    A paused job is stopped, and a resumed one is a new object in a new process."""
+    A paused job is stopped, and a resumed one is a new object."""
 
     isolation: ClassVar[Isolation] = "process"
     context: JobContext

@@ -7,6 +7,7 @@ were given.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -23,7 +24,9 @@ from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.transform_chain import TransformChain, chain_def, chain_errors, configure, prefixed, transforms_of
 
 ALLOWED_FOLDERS = "caudal.allowed.folders"  # the worker's word, whatever the configuration says
-_INTERNAL = (ALLOWED_FOLDERS,)
+WORKER = "caudal.worker"  # JSON: what jobs need that make clients, converters or a Spark session themselves
+_INTERNAL = (ALLOWED_FOLDERS, WORKER)
+_FOR_JOBS = ("bootstrap", "url", "key_converter", "value_converter", "header_converter", "registry", "master")
 _CONVERTERS = {
     "key": PluginKind.CONVERTER,
     "value": PluginKind.CONVERTER,
@@ -42,6 +45,7 @@ __all__ = [
     "transforms_of",
     "validate",
     "with_worker_properties",
+    "worker_settings",
 ]
 
 
@@ -77,7 +81,15 @@ def connector_plugin(config: Mapping[str, str]) -> Plugin:
 
 def with_worker_properties(config: Mapping[str, str], settings: WorkerSettings) -> dict[str, str]:
     """With what only the worker knows; for connectors and tasks, never stored."""
-    return {**config, ALLOWED_FOLDERS: os.pathsep.join(str(folder) for folder in settings.allowed_folders)}
+    told = {name: getattr(settings, name) for name in _FOR_JOBS}
+    told |= {"converter_properties": dict(settings.converter_properties), "client": dict(settings.client)}
+    folders = os.pathsep.join(str(folder) for folder in settings.allowed_folders)
+    return {**config, ALLOWED_FOLDERS: folders, WORKER: json.dumps(told, default=str)}
+
+
+def worker_settings(config: Mapping[str, Any]) -> WorkerSettings:
+    """Of the worker that runs a job, from the configuration that `start` got."""
+    return WorkerSettings(**json.loads(config[WORKER]))
 
 
 def parse_framework(config: Mapping[str, str]) -> dict[str, Any]:
@@ -113,7 +125,7 @@ def _converter(part: str, config: Mapping[str, str], settings: WorkerSettings) -
     converter and says nothing else."""
     name, prefix, kind = f"{part}.converter", f"{part}.converter.", _CONVERTERS[part]
     worker = {"key": settings.key_converter, "value": settings.value_converter, "header": settings.header_converter}
-    given = config.get(name)
+    given = config.get(name) or _own_converter(config)
     try:
         plugin = find(given or worker[part], kind)
     except ConfigError as error:
@@ -125,6 +137,15 @@ def _converter(part: str, config: Mapping[str, str], settings: WorkerSettings) -
         properties.setdefault(f"{prefix}schema.registry.url", settings.registry)
     properties |= {key: value for key, value in config.items() if key.startswith(prefix)}
     return plugin, properties
+
+
+def _own_converter(config: Mapping[str, str]) -> str | None:
+    """What the connector itself wants where nothing is said: a mirror copies bytes."""
+    try:
+        converter: str | None = connector_plugin(config).cls.converter
+    except ConfigError:  # validation says it elsewhere
+        return None
+    return converter
 
 
 # ---------------------------------------------------------------------- validation

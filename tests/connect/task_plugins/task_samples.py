@@ -31,7 +31,7 @@ from caudal.connect import (
 )
 from caudal.connect.configuration import config_def
 from caudal.connect.converter import Transform
-from caudal.connect.records import TopicPartition
+from caudal.connect.records import RecordMetadata, TopicPartition
 
 
 class CountingTask(SourceTask):
@@ -125,7 +125,7 @@ class Counting(SourceConnector):
 
 
 class TellingTask(CountingTask):
-    def commit_record(self, record: SourceRecord) -> None:
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
         self.notes.add("record", record.offset["n"])
 
 

@@ -86,26 +86,31 @@ class Settings:
         return {**fixed, **named, **dict(self.client)}
 
     def java(self) -> dict[str, str]:
-        """The same connection for a Java client, as far as librdkafka's names can be translated."""
-        given = dict(self.client)
-        result = {"bootstrap.servers": self.bootstrap}
-        if "security.protocol" in given:
-            result["security.protocol"] = given["security.protocol"].upper()
-        mechanism = given.get("sasl.mechanism", given.get("sasl.mechanisms"))
-        if mechanism is not None:
-            result["sasl.mechanism"] = mechanism
-        if "sasl.username" in given:
-            module = "scram.ScramLoginModule" if (mechanism or "").startswith("SCRAM") else "plain.PlainLoginModule"
-            quoted = (_quoted(given["sasl.username"]), _quoted(given.get("sasl.password", "")))
-            result["sasl.jaas.config"] = (
-                f"org.apache.kafka.common.security.{module} required username={quoted[0]} password={quoted[1]};"
-            )
-        if "ssl.ca.location" in given:
-            result["ssl.truststore.type"] = "PEM"
-            result["ssl.truststore.location"] = given["ssl.ca.location"]
-        if given.get("ssl.endpoint.identification.algorithm") == "none":
-            result["ssl.endpoint.identification.algorithm"] = ""
-        return result
+        """The same connection for a Java client."""
+        return java_client(self.bootstrap, dict(self.client))
+
+
+def java_client(bootstrap: str, client: Mapping[str, Any]) -> dict[str, str]:
+    """A connection for a Java client, as far as librdkafka's names can be translated."""
+    given = dict(client)
+    result = {"bootstrap.servers": bootstrap}
+    if "security.protocol" in given:
+        result["security.protocol"] = given["security.protocol"].upper()
+    mechanism = given.get("sasl.mechanism", given.get("sasl.mechanisms"))
+    if mechanism is not None:
+        result["sasl.mechanism"] = mechanism
+    if "sasl.username" in given:
+        module = "scram.ScramLoginModule" if (mechanism or "").startswith("SCRAM") else "plain.PlainLoginModule"
+        quoted = (_quoted(given["sasl.username"]), _quoted(given.get("sasl.password", "")))
+        result["sasl.jaas.config"] = (
+            f"org.apache.kafka.common.security.{module} required username={quoted[0]} password={quoted[1]};"
+        )
+    if "ssl.ca.location" in given:
+        result["ssl.truststore.type"] = "PEM"
+        result["ssl.truststore.location"] = given["ssl.ca.location"]
+    if given.get("ssl.endpoint.identification.algorithm") == "none":
+        result["ssl.endpoint.identification.algorithm"] = ""
+    return result
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import Any
 
-from caudal.connect.records import SourceRecord
+from caudal.connect.records import RecordMetadata, SourceRecord
 from caudal.connect.runtime.tasks.acknowledgements import Acknowledgements, Offset, Partition, Span
 from caudal.connect.runtime.tasks.client_properties import make_producer
 from caudal.connect.runtime.tasks.offset_committer import committer
@@ -28,7 +28,7 @@ class AtLeastOnce(SourceRun):
         self._committing = threading.Lock()
         self._acks = Acknowledgements(self.refused)
         self._uncommitted: dict[bytes, tuple[Partition, Offset]] = {}
-        self._acknowledged: deque[SourceRecord] = deque()  # for commit_record
+        self._acknowledged: deque[tuple[SourceRecord, RecordMetadata | None]] = deque()  # for commit_record
         self._stored = False  # offsets were, and the task has not been told
         super().prepare()
         committer.add(self, self.settings.offset_flush_seconds)
@@ -44,13 +44,13 @@ class AtLeastOnce(SourceRun):
 
     def _tell_record(self, span: Span, record: SourceRecord, error: Any, message: Any) -> None:
         if error is None:
-            self._acknowledged.append(record)
+            self._acknowledged.append((record, RecordMetadata(message.topic(), message.partition(), message.offset())))
         span(error, message)
 
     def passed_over(self, record: SourceRecord) -> None:
         self._acks.span(record.partition).offset = record.offset
         if self.tells_records:
-            self._acknowledged.append(record)
+            self._acknowledged.append((record, None))
 
     def serve(self, seconds: float) -> None:
         with self._serving:
@@ -63,7 +63,7 @@ class AtLeastOnce(SourceRun):
 
     def _tell_task(self) -> None:
         while self._acknowledged:
-            self.call(self.parts.task.commit_record, self._acknowledged.popleft())
+            self.call(self.parts.task.commit_record, *self._acknowledged.popleft())
         if self._stored:
             self._stored = False
             self.call(self.parts.task.commit)

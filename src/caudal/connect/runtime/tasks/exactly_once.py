@@ -12,23 +12,32 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
 from caudal.connect.errors import ConfigError, ConnectError
-from caudal.connect.records import SourceRecord
+from caudal.connect.records import RecordMetadata, SourceRecord
 from caudal.connect.runtime.offset_store import KafkaOffsetStore
 from caudal.connect.runtime.tasks.acknowledgements import Offset, Partition, partition_key
 from caudal.connect.runtime.tasks.client_properties import make_producer
 from caudal.connect.runtime.tasks.fencing import FENCED, initialised, transactional_id
 from caudal.connect.runtime.tasks.offset_committer import committer
 from caudal.connect.runtime.tasks.run import kafka_failure
-from caudal.connect.runtime.tasks.source_run import Delivered, SourceRun
+from caudal.connect.runtime.tasks.source_run import Delivered, SourceRun, tells_records
 
 TRANSACTION_MS = 60_000
 CALL_SLICE = 1.0
 ABORT_SECONDS = 10.0
+REPORT_SECONDS = 0.1
+
+
+@dataclass(slots=True)
+class _Sent:
+    record: SourceRecord
+    metadata: RecordMetadata | None = None  # None for good: it was dropped
 
 
 class ExactlyOnce(SourceRun):
@@ -50,8 +59,9 @@ class ExactlyOnce(SourceRun):
         self._records = 0
         self._offsets: dict[bytes, tuple[Partition, Offset]] = {}
         self._last: tuple[Any, bytes] = (None, b"")
-        self._sent: list[SourceRecord] = []  # for commit_record
-        self._to_tell: list[SourceRecord] = []
+        self._sent: list[_Sent] = []  # for commit_record
+        self._unreported = 0
+        self._to_tell: list[_Sent] = []
         self._committed = False  # and the task has not been told
         super().prepare()
         if not isinstance(self.store, KafkaOffsetStore):
@@ -74,7 +84,7 @@ class ExactlyOnce(SourceRun):
                 "transactional.id": transactional_id(self.settings, self.id.connector, self.id.task),
                 "transaction.timeout.ms": timeout,
                 "message.timeout.ms": timeout,
-                "delivery.report.only.error": True,
+                "delivery.report.only.error": not tells_records(self.parts.task),
             },
         )
         initialised(producer, self.stopping)
@@ -92,8 +102,18 @@ class ExactlyOnce(SourceRun):
         if not self._open:
             self._begin()
         self._records += 1
-        self._note(record)
-        return self._told
+        sent = self._note(record)
+        if sent is None:
+            return self._told
+        self._unreported += 1
+        return partial(self._told_where, sent)
+
+    def _told_where(self, sent: _Sent, error: Any, message: Any) -> None:
+        self._unreported -= 1
+        if error is None:
+            sent.metadata = RecordMetadata(message.topic(), message.partition(), message.offset())
+        else:
+            self._told(error, message)
 
     def _told(self, error: Any, message: Any) -> None:
         """Errors only. Nothing is tolerated here: a transaction with a hole in it is no transaction."""
@@ -103,14 +123,17 @@ class ExactlyOnce(SourceRun):
     def passed_over(self, record: SourceRecord) -> None:
         self._note(record)
 
-    def _note(self, record: SourceRecord) -> None:
+    def _note(self, record: SourceRecord) -> _Sent | None:
         last, key = self._last
         if record.partition is not last and record.partition != last:
             key = partition_key(record.partition)
             self._last = (record.partition, key)
         self._offsets[key] = (record.partition, record.offset)
-        if self.tells_records:
-            self._sent.append(record)
+        if not self.tells_records:
+            return None
+        sent = _Sent(record)
+        self._sent.append(sent)
+        return sent
 
     def serve(self, seconds: float) -> None:
         try:
@@ -150,8 +173,8 @@ class ExactlyOnce(SourceRun):
         with self._lock:
             records, self._to_tell = self._to_tell, []
             committed, self._committed = self._committed, False
-        for record in records:
-            self.call(self.parts.task.commit_record, record)
+        for one in records:
+            self.call(self.parts.task.commit_record, one.record, one.metadata)
         if committed:
             self.call(self.parts.task.commit)
 
@@ -189,6 +212,9 @@ class ExactlyOnce(SourceRun):
         for partition, offset in self._offsets.values():
             key, value = self._offset_topic.encode(self.id.connector, partition, offset)
             self._produce_offset(key, value)
+        while self._unreported > 0 and self.failure is None:  # where the records lie is to be told
+            self.serve(REPORT_SECONDS)
+            self.still_wanted()
         began = time.monotonic()
         self._commit_transaction()
         self._open = False

@@ -6,13 +6,14 @@ import gc
 import threading
 from collections.abc import Callable
 
-from caudal.connect.connector import SinkTask
+from caudal.connect.connector import JobTask, SinkTask
 from caudal.connect.errors import ConfigError
 from caudal.connect.runtime.model import Listener, RunningTask, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.assembly import Parts, assemble, task_class
 from caudal.connect.runtime.tasks.at_least_once import AtLeastOnce
 from caudal.connect.runtime.tasks.exactly_once import ExactlyOnce
+from caudal.connect.runtime.tasks.job_run import JobRun
 from caudal.connect.runtime.tasks.process_host import TaskProcess
 from caudal.connect.runtime.tasks.run import Run
 from caudal.connect.runtime.tasks.sink_run import SinkRun
@@ -43,7 +44,10 @@ def make_run(
 
 
 def _kind(spec: TaskSpec, settings: WorkerSettings) -> type[Run]:
-    if issubclass(task_class(spec, settings), SinkTask):
+    cls = task_class(spec, settings)
+    if issubclass(cls, JobTask):
+        return JobRun
+    if issubclass(cls, SinkTask):
         return SinkRun
     if str(spec.connector_config.get("exactly.once.support", "")).lower() == "required":
         if not settings.exactly_once_source:

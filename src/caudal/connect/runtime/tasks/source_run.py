@@ -78,7 +78,7 @@ class SourceRun(Run):
         if not isinstance(task, SourceTask):
             raise ConnectError(f"{type(task).__name__} is no SourceTask; `task` of a SourceConnector must name one.")
         task.context = _Context(self)
-        self.tells_records = type(task).commit_record is not SourceTask.commit_record
+        self.tells_records = tells_records(task)
 
     def work(self) -> None:
         try:
@@ -232,6 +232,11 @@ class SourceRun(Run):
             self.failure = self.failure or failure
             return False
         return True
+
+
+def tells_records(task: Any) -> bool:
+    """Whether the task wants to hear of every record."""
+    return getattr(type(task), "commit_record", None) is not SourceTask.commit_record
 
 
 class _NotSent(NamedTuple):

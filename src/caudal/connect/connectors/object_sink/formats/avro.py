@@ -31,7 +31,7 @@ class _Shape(NamedTuple):
 
 
 class _Block(NamedTuple):
-    count: int
+    size: int  # in records
     data: bytes
 
 
@@ -75,7 +75,7 @@ class _Writer:
 
     def append(self, encoded: _Block) -> None:
         data = self._compress(encoded.data)
-        self._stream.write(_long(encoded.count) + _long(len(data)))
+        self._stream.write(_long(encoded.size) + _long(len(data)))
         self._stream.write(data)
         self._stream.write(self._sync)
 
