@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -112,7 +112,10 @@ class FakeTasks:
 class Cluster:
     """Workers of one group, with topics of their own."""
 
+    live: ClassVar[list[Cluster]] = []  # whatever a test leaves running disturbs the next
+
     def __init__(self, bootstrap: str, monkeypatch: pytest.MonkeyPatch, fake: bool = True, **settings: Any) -> None:
+        self.live.append(self)
         self.name = f"cluster{next(_names)}"
         self.tasks = FakeTasks()
         self.herders: dict[str, DistributedHerder] = {}
@@ -162,7 +165,7 @@ class Cluster:
         """As if its process were gone: no heartbeat, no goodbye, nothing that it still does counts."""
         herder = self.herders.pop(url)
         herder.runs.stop_all = lambda: None  # type: ignore[method-assign]
-        herder.close = lambda: herder._membership._client.close()  # type: ignore[method-assign]
+        herder.close = lambda: _cut(herder)  # type: ignore[method-assign]
         herder.statuses.flush = lambda: None  # type: ignore[method-assign]
         herder.stop()
         for run in self.tasks.runs:
@@ -224,6 +227,13 @@ class Cluster:
             raise RestError(503, f"nobody is at {leader}") from None
         except Forward:
             raise RestError(409, "rebalance: not the leader any more") from None
+
+
+def _cut(herder: DistributedHerder) -> None:
+    """Its connections go, and nobody is told."""
+    herder._membership._client.close()
+    herder._store._pen = None
+    herder._store.stop()
 
 
 def read_topic(bootstrap: str, topic: str) -> list[tuple[str, bytes | None]]:

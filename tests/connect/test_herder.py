@@ -17,16 +17,22 @@ from caudal.connect.runtime import connector_run
 from caudal.connect.runtime.config_state import connector_record
 from caudal.connect.runtime.config_store import ConfigStore
 from caudal.connect.runtime.group_protocol import decode_assignment, decode_metadata
-from caudal.connect.runtime.model import Rebalancing, RestError, TargetState, TaskId
+from caudal.connect.runtime.model import Rebalancing, RestError, State, TargetState, TaskId
+from caudal.connect.runtime.statuses import Status
 from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.connect.herder_harness import Cluster, read_topic, wait_for
 
 
 @pytest.fixture
-def cluster(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    workers = Cluster(broker.bootstrap, monkeypatch)
-    yield workers
-    workers.stop_all()
+def cluster(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    return Cluster(broker.bootstrap, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _all_are_stopped() -> Iterator[None]:
+    yield
+    while Cluster.live:
+        Cluster.live.pop().stop_all()
 
 
 def failures_heard() -> list[tuple[str, int | None, str]]:
@@ -330,6 +336,18 @@ def test_a_broker_that_goes_away_for_a_while(monkeypatch: pytest.MonkeyPatch) ->
         cluster.wait_for_states("a", *["RUNNING"] * 5)
         cluster.wait_for_states("b", *["RUNNING"] * 3)
         cluster.stop_all()
+
+
+def test_a_late_goodbye_of_a_former_owner_is_corrected(cluster: Cluster) -> None:
+    herder = cluster.start()
+    cluster.create("a", 1)
+    cluster.wait_for_states("a", "RUNNING", "RUNNING")
+    for id in ("a", TaskId("a", 0)):
+        herder.statuses.put(id, Status(State.UNASSIGNED, "former:1", 0))
+    herder.statuses.flush()
+    assert herder.statuses.refresh(30)
+    cluster.wait_for_states("a", "RUNNING", "RUNNING")
+    assert cluster.status("a")["tasks"][0]["worker_id"] == herder.worker_id
 
 
 def test_connectors_are_made_while_workers_come_and_go(cluster: Cluster) -> None:

@@ -126,7 +126,7 @@ class DistributedHerder(RestHerder):
         if self._assigned and self._membership.unreachable_seconds() > limit:
             log.warning("the group was not reached for %.0f s: everything is stopped", limit)
             self._assigned = NOTHING
-            self.runs.stop_all()
+            self.runs.stop_all(quietly=True)  # it has no say in what others may have taken over
             self._membership.rejoin()  # the broker may come back without having missed this worker
 
     def _take_the_pen(self) -> None:

@@ -177,6 +177,8 @@ class WorkerHerder:
         """Seen in the status topic, from any worker; in any thread."""
         if isinstance(id, TaskId) and status.trace and status.state in (State.FAILED, State.RESTARTING):
             self.queue.post(lambda: self.runs.tell_failure(id, status))
+        elif status.state is State.UNASSIGNED and status.worker_id != self.worker_id:
+            self.queue.post(lambda: self.runs.hear_goodbye(id, status))
 
     def _on_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
         known = self.configs

@@ -165,7 +165,7 @@ class Membership:
         now = time.monotonic()
         if self._joining is not None or self._joined_at is None or self._coordinator is None:
             return 0.0 if self._unreachable_since is None else now - self._unreachable_since
-        return now - max(self._joined_at, self._coordinator.heartbeat.last_receive)
+        return now - max(self._joined_at, float(self._coordinator.heartbeat.last_receive))
 
     def url_of(self, holder: Callable[[Load], bool]) -> str | None:
         """Only the leader knows: the address of the worker whose load this is true of."""

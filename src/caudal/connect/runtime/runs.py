@@ -129,8 +129,8 @@ class Runs:
         for id in kept.tasks:
             self._aim(id, configs.target(id.connector))
 
-    def stop_all(self) -> None:
-        self._stop(self.load)
+    def stop_all(self, quietly: bool = False) -> None:
+        self._stop(self.load, quietly)
 
     def restart_connector(self, name: str) -> bool:
         if name not in self._connectors:
@@ -163,6 +163,17 @@ class Runs:
         connector = self._connectors.get(id.connector)
         if connector is not None and connector.run is not None and status.trace:
             connector.run.tell_failure(ConnectError(status.trace.splitlines()[0]), id.task)
+
+    def hear_goodbye(self, id: TaskId | str, status: Status) -> None:
+        """A former owner's last word may come after ours, when it was cut off meanwhile: ours is said again."""
+        if status.worker_id == self._worker_id:
+            return
+        task = self._tasks.get(id) if isinstance(id, TaskId) else None
+        connector = self._connectors.get(id) if isinstance(id, str) else None
+        if task is not None and task.state is not State.UNASSIGNED:
+            self._publish(id, task.state)
+        elif connector is not None and connector.state is not State.UNASSIGNED:
+            self._publish(id, connector.state, version=connector.run.version if connector.run is not None else None)
 
     def look_after(self) -> None:
         """Gives up connectors whose start hangs. Called now and then."""
