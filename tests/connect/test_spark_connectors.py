@@ -241,8 +241,8 @@ def test_a_new_field_becomes_a_new_column(bench: Bench, topic: str, tmp_path: Pa
 def test_failures_are_told_in_one_sentence(bench: Bench, topic: str, tmp_path: Path) -> None:
     bench.produce(topic, [{"no": "schema"}])
     _, heard = bench.start("SparkSink", "no-schema", sink(tmp_path / "out", topic, **{"value.converter": "Json"}))
-    heard.wait(State.FAILED)
+    wait_for(lambda: heard.traces, "a failure", PATIENCE)
     assert "schema" in heard.traces[0]
     _, heard = bench.start("SparkSource", "no-format", source(tmp_path / "in", topic, format="nosuch"))
-    heard.wait(State.FAILED)
+    wait_for(lambda: heard.traces, "a failure", PATIENCE)
     assert "nosuch" in heard.traces[0]
