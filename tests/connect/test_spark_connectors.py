@@ -192,7 +192,7 @@ def test_a_killed_jdbc_sink_writes_no_record_twice_and_a_source_reads_it(
     """Derby comes with Spark. It belongs to one process at a time, so it is read through a Spark source."""
     url = f"jdbc:derby:{tmp_path / 'db'};create=true"
     jdbc = {
-        "format": "jdbc", "path": "", "spark.option.url": url, "spark.option.dbtable": "rows",
+        "format": "jdbc", "path": "", "spark.option.url": url, "spark.option.dbtable": "sold",
         "spark.option.driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
     }  # fmt: skip
     config = sink(tmp_path, topic, **jdbc, **{"max.records.per.batch": "100"})
