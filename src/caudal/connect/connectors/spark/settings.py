@@ -14,7 +14,7 @@ from caudal.connect.errors import ConfigError, ConnectError
 
 OPTION = "spark.option."
 CONF = "spark.conf."
-_RAISED = re.compile(r"((?:\w+\.)*\w+(?:Error|Exception)): (.+)")  # as Python writes it, not Java's "Caused by"
+_RAISED = re.compile(r"((?:\w+\.)*\w+(?:Error|Exception)): (.+)")  # as Python writes it, and Java its first one
 _TRIGGER = re.compile(r"\d+ (milli)?seconds?|\d+ minutes?|\d+ hours?")
 
 SHARED = config_def(
@@ -102,7 +102,10 @@ def why(error: Any) -> str:
     """
     from caudal.runtime.spark.query import reason
 
-    lines = [line.strip() for line in str(error).splitlines() if not line.strip().startswith("SQLSTATE")]
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines()]
+    lines = [
+        line for line in lines if not line.startswith("SQLSTATE") and "An error occurred while calling" not in line
+    ]
     raised = [found for line in lines if (found := _RAISED.match(line)) is not None]
     if ours := [found[2] for found in raised if found[1].startswith("caudal.")]:
         return ours[-1]
