@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +134,16 @@ def test_twenty_queries_and_a_server_that_is_killed(broker: EmbeddedBroker, serv
                 for id in range(begin, begin + 4):
                     client.execute(f"INSERT INTO in{number} VALUES ({id}, {number});", {})
 
-        def sums(rows: Callable[[str], list[Any]], number: int) -> list[Any]:
-            return rows(f"SELECT odd, total FROM sum{number};")
-
         with running(broker, service, tmp_path / "two") as (_, rows, other):
+
+            def wait_for_sums(times: int) -> None:
+                for number in range(20):
+                    ask = partial(rows, f"SELECT odd, total FROM sum{number};")
+                    until(ask, [[0, times * number], [1, times * number]])
+
             write(0)
-            for number in range(20):
-                until(lambda number=number: sums(rows, number), [[0, 2 * number], [1, 2 * number]])  # type: ignore[misc]
+            wait_for_sums(2)
             os.killpg(first.process.pid, signal.SIGKILL)
             client = other
             write(4)
-            for number in range(20):
-                until(lambda number=number: sums(rows, number), [[0, 4 * number], [1, 4 * number]])  # type: ignore[misc]
+            wait_for_sums(4)
