@@ -37,6 +37,6 @@ def test_a_target_that_is_missed_stands_first() -> None:
         results.add("sql ratio", ratio)
     results.add("stream running", 2.0)
     text = pages.markdown(results, "caudal bench ksql", ksql.notes(ksql.Options()), 1.0)
-    assert text.index("### Not met yet") < text.index("… / by hand") < text.index("### All figures")
+    assert text.index("### Not met yet") < text.index("windowed aggregate: SQL") < text.index("### All figures")
     assert "| 0.80 × | 0.70 | 0.95 | ≥ 0.9× | not met |" in text
     assert "| 2.00 s |  |  | ≤ 3 s | met |" in text

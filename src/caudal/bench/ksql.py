@@ -76,16 +76,16 @@ FIGURES: dict[str, Figure] = {
     "one p99": Figure("… p99", "ms", False),
     "busy p50": Figure("one while another reads old records, p50", "ms", False),
     "busy max": Figure("… longest: the pause when a query is added", "ms", False),
-    "busy ratio": Figure("… p50 / that of one alone", "×", False, (TWICE,)),
+    "busy ratio": Figure("one while another reads old records: p50 / that of one alone", "×", False, (TWICE,)),
     "many p50": Figure(f"{MANY} persistent queries, p50", "ms", False),
     "many p99": Figure("… p99", "ms", False),
-    "many ratio": Figure("… p50 / that of one alone", "×", False, (TWICE,)),
+    "many ratio": Figure(f"{MANY} persistent queries: p50 / that of one alone", "×", False, (TWICE,)),
     "plain one p50": Figure("one persistent query, at least once, p50", "ms", False),
     "plain many p50": Figure(f"{MANY} persistent queries, at least once, p50", "ms", False),
     "plain many ratio": Figure("… p50 / that of one alone", "×", False),
     "hand rate": Figure("windowed aggregate written by hand", "rec/s", True),
     "sql rate": Figure("windowed aggregate as SQL", "rec/s", True),
-    "sql ratio": Figure("… / by hand", "×", True, (ratio_at_least(0.9),)),
+    "sql ratio": Figure("windowed aggregate: SQL / by hand", "×", True, (ratio_at_least(0.9),)),
 }
 PAGE = pages.Page("ksql", "KSQL", "KSQL: statements, pull and push queries, persistent queries")
 

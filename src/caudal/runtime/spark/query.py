@@ -21,7 +21,7 @@ from caudal.runtime.spark.rows import COLUMNS, ECHO
 from caudal.runtime.spark.settings import Cargo, Mode
 from caudal.runtime.spark.slots import Slot, SourceSpec
 
-CATCHING_UP = 10_000  # records of a batch, for an application that catches up while others wait for the batch's end
+CATCHING_UP = 6_000  # records of a batch, for an application that catches up while others wait for the batch's end
 SLOT_VARIABLE = "CAUDAL_SLOT"
 Begins = Mapping[str, Mapping[tuple[str, int], int]]  # application → topic and partition → offset
 
