@@ -164,7 +164,7 @@ class Cluster:
     def crash(self, url: str) -> None:
         """As if its process were gone: no heartbeat, no goodbye, nothing that it still does counts."""
         herder = self.herders.pop(url)
-        herder.runs.stop_all = lambda: None  # type: ignore[method-assign]
+        herder.runs.stop_all = lambda *_: None  # type: ignore[method-assign]
         herder.close = lambda: _cut(herder)  # type: ignore[method-assign]
         herder.statuses.flush = lambda: None  # type: ignore[method-assign]
         herder.stop()

@@ -15,7 +15,7 @@ from caudal.connect.connectors.postgres_cdc.cdc import PostgresCdc, PostgresCdcT
 from caudal.connect.errors import ConnectError, DataError, RetriableError
 from caudal.connect.records import SourceRecord
 from tests.connect.postgres import Database, postgres
-from tests.unit.connect.connectors.database_contexts import SourceRun, StoredOffsets
+from tests.unit.connect.connectors.contexts import Offsets, SourceRun
 
 __all__ = ["postgres"]
 Capture = Callable[..., SourceRun]
@@ -26,9 +26,9 @@ def capture(postgres: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cap
     monkeypatch.setattr(PostgresCdcTask, "confirm_seconds", 0.0)
     runs: list[SourceRun] = []
 
-    def start(offsets: StoredOffsets | None = None, tolerant: bool = False, **given: str) -> SourceRun:
+    def start(offsets: Offsets | None = None, tolerates: bool = False, **given: str) -> SourceRun:
         config = config_of(postgres, **given)
-        run = SourceRun(PostgresCdc, config, offsets, tolerant)
+        run = SourceRun(PostgresCdc, config, offsets, tolerates)
         runs.append(run)
         return run
 
@@ -228,7 +228,7 @@ def test_the_slot_moves_only_when_offsets_are_stored(postgres: Database, capture
         run.task.commit()  # something older was stored
         run.poll(commit=False)
     assert before <= confirmed() < end
-    run.offsets.store(unstored)
+    run.offsets.commit(unstored)
     run.task.commit()
     for _ in range(300):
         if confirmed() >= end:
@@ -310,12 +310,12 @@ def test_a_lost_connection_is_made_again(postgres: Database, capture: Capture) -
 
 def test_a_change_that_does_not_convert_is_reported(postgres: Database, capture: Capture) -> None:
     postgres.run("CREATE TABLE t (id int PRIMARY KEY, d date)")
-    run = capture(tolerant=True, snapshot_mode="never")
+    run = capture(tolerates=True, snapshot_mode="never")
     run.idle(1)
     postgres.run("INSERT INTO t VALUES (1, 'infinity'), (2, '2024-01-01')")
     (record,) = run.read(1)
     assert record.key == {"id": 2}
-    (error,) = run.context.errors
+    (error,) = run.context.reported
     assert isinstance(error, DataError) and "A change of public.t" in str(error) and "Column d" in str(error)
 
 

@@ -17,11 +17,11 @@ from caudal.connect.connectors.sql.source import SqlSource
 from caudal.connect.errors import ConnectError, DataError, RetriableError
 from caudal.connect.records import SinkRecord, SourceRecord, TopicPartition
 from tests.connect.postgres import Database, postgres
-from tests.unit.connect.connectors.database_contexts import FakeSinkContext, SourceRun
+from tests.unit.connect.connectors.contexts import SinkSide, SourceRun
 
 __all__ = ["postgres"]
 Source = Callable[..., SourceRun]
-Sink = Callable[..., tuple[SqlSinkTask, FakeSinkContext]]
+Sink = Callable[..., tuple[SqlSinkTask, SinkSide]]
 UTC = datetime.UTC
 ORDER = data.struct("order", id=data.INT64, customer=data.STRING, amount=data.decimal(2, 8).as_optional())
 
@@ -30,8 +30,8 @@ ORDER = data.struct("order", id=data.INT64, customer=data.STRING, amount=data.de
 def source(postgres: Database) -> Iterator[Source]:
     runs: list[SourceRun] = []
 
-    def start(tolerant: bool = False, **given: str) -> SourceRun:
-        run = SourceRun(SqlSource, source_config(postgres, **given), tolerant=tolerant)
+    def start(tolerates: bool = False, **given: str) -> SourceRun:
+        run = SourceRun(SqlSource, source_config(postgres, **given), tolerates=tolerates)
         runs.append(run)
         return run
 
@@ -52,7 +52,7 @@ def source_config(database: Database, **given: str) -> dict[str, str]:
 def sink(postgres: Database) -> Iterator[Sink]:
     tasks: list[SqlSinkTask] = []
 
-    def start(tolerant: bool = False, **given: str) -> tuple[SqlSinkTask, FakeSinkContext]:
+    def start(tolerates: bool = False, **given: str) -> tuple[SqlSinkTask, SinkSide]:
         named = {name.replace("_", "."): value for name, value in given.items()}
         config = {
             "connection.url": postgres.url,
@@ -62,7 +62,7 @@ def sink(postgres: Database) -> Iterator[Sink]:
             **named,
         }
         task = SqlSinkTask()
-        task.context = context = FakeSinkContext(config, tolerant)
+        task.context = context = SinkSide(config, tolerates)
         task.start(SqlSink.config().parse(config))
         task.open({TopicPartition("orders", 0)})
         tasks.append(task)
@@ -186,10 +186,10 @@ def test_nullability_and_types_that_change_give_a_new_schema(postgres: Database,
 def test_dates_beyond_python_are_reported(postgres: Database, source: Source) -> None:
     postgres.run("CREATE TABLE t (id bigint PRIMARY KEY, d timestamptz)",
                  "INSERT INTO t VALUES (1, now()), (2, 'infinity'), (3, '12000-01-01'), (4, now())")  # fmt: skip
-    run = source(tolerant=True)
+    run = source(tolerates=True)
     assert [one.value["id"] for one in run.read(2)] == [1, 4]
-    assert [type(error) for error in run.context.errors] == [DataError, DataError]
-    assert "(incrementing=2), column d: infinity" in str(run.context.errors[0])
+    assert [type(error) for error in run.context.reported] == [DataError, DataError]
+    assert "(incrementing=2), column d: infinity" in str(run.context.reported[0])
     with pytest.raises(DataError, match="column d"):
         source().poll()
 
@@ -274,11 +274,11 @@ def test_rows_that_are_refused_are_reported_and_the_others_are_written(
     postgres.run("CREATE TABLE orders (id bigint PRIMARY KEY, customer varchar(3) NOT NULL, amount numeric)")
     if mode == "update":
         postgres.run("INSERT INTO orders SELECT n, 'old', 0 FROM generate_series(0, 99) n")
-    task, context = sink(tolerant=True, insert_mode=mode, pk_mode="record_value", pk_fields="id")
+    task, context = sink(tolerates=True, insert_mode=mode, pk_mode="record_value", pk_fields="id")
     bad = {5: None, 42: "too long", 77: "\x00"}
     task.put([order(n, n, bad.get(n, "c")) for n in range(100)])
-    assert [record.offset for record, _ in context.errors] == [5, 42, 77]
-    assert "violates not-null constraint" in str(context.errors[0][1])
+    assert [record.offset for record, _ in context.reported] == [5, 42, 77]
+    assert "violates not-null constraint" in str(context.reported[0][1])
     written = postgres.rows("SELECT id FROM orders WHERE customer = 'c' ORDER BY id")
     assert [number for (number,) in written] == [n for n in range(100) if n not in bad]
     assert postgres.rows("SELECT next_offset FROM _caudal_connect_offsets") == [(100,)]

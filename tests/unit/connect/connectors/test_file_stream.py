@@ -72,7 +72,7 @@ def test_an_offset_set_by_hand_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one\ntwo\n")
     offsets = Offsets()
-    offsets.stored.append(({"filename": str(file)}, {"position": 4}))
+    offsets.store({"filename": str(file)}, {"position": 4})
     assert polled(start_source(FileStreamSource, config(file), offsets)[0]) == ["two"]
 
 

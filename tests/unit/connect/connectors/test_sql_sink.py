@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.connect.connectors.database_contexts import FakeSinkContext
+from tests.unit.connect.connectors.contexts import SinkSide
 
 from caudal.connect import data
 from caudal.connect.connectors.sql.sink import SqlSink, SqlSinkTask
@@ -42,13 +42,13 @@ class Target:
             **named,
         }
 
-    def task(self, *, tolerant: bool = False, **given: Any) -> tuple[SqlSinkTask, FakeSinkContext]:
+    def task(self, *, tolerates: bool = False, **given: Any) -> tuple[SqlSinkTask, SinkSide]:
         connector = SqlSink()
         connector.name = "shop"
         connector.start(SqlSink.config().parse(self.config(**given)))
         (config,) = connector.task_configs(1)
         task = SqlSinkTask()
-        task.context = context = FakeSinkContext(config, tolerant)
+        task.context = context = SinkSide(config, tolerates)
         task.start(SqlSink.config().parse(config))
         task.open({PARTITION})
         self.tasks.append(task)
@@ -176,20 +176,20 @@ def test_a_row_that_is_refused_is_reported_and_the_others_are_written(target: Ta
     target.run(
         "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL CHECK (customer <> 'x'), amount NUMERIC)"
     )
-    task, context = target.task(tolerant=True, insert_mode=mode, pk_mode="record_value", pk_fields="id")
+    task, context = target.task(tolerates=True, insert_mode=mode, pk_mode="record_value", pk_fields="id")
     records = [order(n, n, "x" if n in (3, 11) else None if n == 7 else "c") for n in range(20)]
     task.put(records)
-    assert [record.offset for record, _ in context.errors] == [3, 7, 11]
-    assert all(isinstance(error, DataError) for _, error in context.errors)
-    assert "The table orders refused a row: CHECK constraint failed" in str(context.errors[0][1])
+    assert [record.offset for record, _ in context.reported] == [3, 7, 11]
+    assert all(isinstance(error, DataError) for _, error in context.reported)
+    assert "The table orders refused a row: CHECK constraint failed" in str(context.reported[0][1])
     assert [row[0] for row in target.rows()] == [n for n in range(20) if n not in (3, 7, 11)]
 
 
 def test_an_older_version_of_a_row_stands_when_the_newer_is_refused(target: Target) -> None:
     target.run("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, amount NUMERIC)")
-    task, context = target.task(tolerant=True, insert_mode="upsert", pk_mode="record_value", pk_fields="id")
+    task, context = target.task(tolerates=True, insert_mode="upsert", pk_mode="record_value", pk_fields="id")
     task.put([order(0, 1, "good"), order(1, 1, None)])
-    assert target.rows() == [(1, "good")] and len(context.errors) == 1
+    assert target.rows() == [(1, "good")] and len(context.reported) == 1
 
 
 def test_without_tolerance_nothing_of_the_batch_is_written(target: Target) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.connect.connectors.database_contexts import FakeConnectorContext, SourceRun
+from tests.unit.connect.connectors.contexts import ConnectorSide, SourceRun
 
 from caudal.connect import data
 from caudal.connect.connectors.sql.database import database_url
@@ -32,9 +32,9 @@ class Shop:
         else:
             self._connection.execute(sql)
 
-    def source(self, *, tolerant: bool = False, **given: Any) -> SourceRun:
+    def source(self, *, tolerates: bool = False, **given: Any) -> SourceRun:
         config = {name.replace("_", "."): value for name, value in given.items()}
-        run = SourceRun(SqlSource, self.config(**config), tolerant=tolerant)
+        run = SourceRun(SqlSource, self.config(**config), tolerates=tolerates)
         self.runs.append(run)
         return run
 
@@ -174,9 +174,9 @@ def test_a_table_that_changes_shape_has_a_new_schema_from_the_next_poll(shop: Sh
 
 def test_a_row_that_does_not_convert_is_reported_and_the_others_come(shop: Shop) -> None:
     shop.run("INSERT INTO orders (customer, amount) VALUES ('a', 1), ('b', 'much'), ('c', 2.123), ('d', 3)")
-    run = shop.source(tolerant=True, mode="incrementing")
+    run = shop.source(tolerates=True, mode="incrementing")
     assert [record.value["customer"] for record in run.read(2)] == ["a", "d"]
-    assert [str(error) for error in run.context.errors] == [
+    assert [str(error) for error in run.context.reported] == [
         "The table orders has a row that does not convert (incrementing=2), column amount: "
         "'much' is not a decimal number with at most 2 digits behind the point.",
         "The table orders has a row that does not convert (incrementing=3), column amount: "
@@ -192,7 +192,7 @@ def test_tables_are_shared_out_and_new_ones_are_found(shop: Shop) -> None:
     shop.run("CREATE TABLE secrets (id INTEGER PRIMARY KEY)")
     connector = SqlSource()
     connector.name = "shop"
-    connector.context = context = FakeConnectorContext()
+    connector.context = context = ConnectorSide({})
     given: dict[str, Any] = {"mode": "incrementing", "table.blacklist": "secrets", "table.poll.interval.ms": "10"}
     connector.start(SqlSource.config().parse(shop.config(**given)))
     try:
