@@ -21,7 +21,8 @@ from tests.connect.herder_harness import PLUGINS, read_topic, wait_for
 from tests.connect.worker_process import WorkerProcess
 
 SESSION_SECONDS = 3.0
-MOVE_SECONDS = 60.0  # session and joining, on a machine that others use, too
+MOVE_SECONDS = 60.0  # a task has to be elsewhere by then, on a machine that others use, too
+JOINING_SECONDS = 3.0  # on top of the session, on a machine of our own: the others join, tasks start
 SOURCES = ("odd", "even")
 NAMES = (*SOURCES, "ledger")
 
@@ -79,7 +80,9 @@ def owners(worker: WorkerProcess) -> dict[str, str]:
     return found
 
 
-def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) -> None:
+def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) -> list[float]:
+    """For each kill, the seconds until all tasks ran on the other worker."""
+    moved: list[float] = []
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_topics([NewTopic("numbers", 4)]).values():
         future.result(30)
@@ -100,7 +103,7 @@ def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) 
         began = time.monotonic()
         wait_for(lambda other=other: _counts(owners(other)) == [6], "all six on the other", MOVE_SECONDS)  # type: ignore[misc]
         assert set(owners(other).values()) == {other.worker_id}
-        assert time.monotonic() - began < MOVE_SECONDS
+        moved.append(time.monotonic() - began)
         first, second = other, workers.begin().wait()
 
     # Every source writes a little more than it has, and then it is counted.
@@ -120,6 +123,7 @@ def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) 
     least, most = sorted(until.values())
     expected = {f"{part}:{n}": 2 if n < least else 1 for part in (0, 1) for n in range(most)}
     assert dict(stored) == expected
+    return moved
 
 
 def _counts(found: dict[str, str]) -> list[int]:
@@ -190,6 +194,8 @@ def test_twenty_kills(tmp_path: Path) -> None:
     with embedded_broker({"group.min.session.timeout.ms": "500"}) as broker:
         running = Workers(broker.bootstrap, tmp_path)
         try:
-            survive(broker, running, tmp_path, kills=20)
+            moved = survive(broker, running, tmp_path, kills=20)
         finally:
             running.close()
+    print("seconds from kill to all tasks running elsewhere:", " ".join(f"{each:.1f}" for each in sorted(moved)))
+    assert max(moved) < SESSION_SECONDS + JOINING_SECONDS

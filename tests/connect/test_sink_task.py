@@ -201,9 +201,9 @@ def test_partitions_go_to_another_task_and_back_without_loss_or_repetition(
     sent = [0]
 
     def feed() -> None:
-        while not stop.is_set():
-            bench.produce("sink-moves", [{"n": n} for n in range(sent[0], sent[0] + 500)])
-            sent[0] += 500
+        while not stop.wait(0.05):
+            bench.produce("sink-moves", [{"n": n} for n in range(sent[0], sent[0] + 100)])
+            sent[0] += 100
 
     feeder = threading.Thread(target=feed)
     feeder.start()
