@@ -69,7 +69,7 @@ def routes(worker: Worker, connectors: Connectors, plugins: Plugins, loggers: Lo
         Route("POST", f"{one}/tasks", connectors.put_task_configs, "Between workers", (), "Configs", 204, (400, 403)),
         Route("PUT", f"{one}/fence", connectors.fence, "Between workers", (), None, 204, (400, 403)),
         Route("GET", "/connector-plugins", plugins.all, "What is installed", ("connectorsOnly", "detail")),
-        Route("GET", f"{plugin}/config", plugins.config, "What it can be told", errors=(404,)),
+        Route("GET", f"{plugin}/config", plugins.config, "What it can be told", ("version",), errors=(400, 404)),
         Route(
             "PUT", f"{plugin}/config/validate", plugins.validate,
             "Whether a configuration is right, key by key", (), "Config", 200, (400, 404),

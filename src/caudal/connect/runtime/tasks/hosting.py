@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from caudal.connect.connector import JobTask, SinkTask
 from caudal.connect.errors import ConfigError
+from caudal.connect.framework_keys import ISOLATION
 from caudal.connect.runtime.model import Listener, RunningTask, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.assembly import Parts, assemble, task_class
@@ -19,7 +20,6 @@ from caudal.connect.runtime.tasks.run import Run
 from caudal.connect.runtime.tasks.sink_run import SinkRun
 
 COLLECT_AFTER = 50_000  # objects
-ISOLATION = "caudal.task.isolation"
 
 
 def make_run(
