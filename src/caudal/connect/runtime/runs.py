@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from caudal.connect.errors import ConnectError
+from caudal.connect.errors import ConnectError, trace_of
 from caudal.connect.runtime.config_state import Configs
-from caudal.connect.runtime.connector_run import START_SECONDS, ConnectorRun, trace_of
+from caudal.connect.runtime.connector_run import START_SECONDS, ConnectorRun
 from caudal.connect.runtime.group_protocol import Load
 from caudal.connect.runtime.model import Listener, RunningTask, State, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.request_queue import RequestQueue

@@ -82,7 +82,7 @@ class AtLeastOnce(SourceRun):
                 return
             began = time.monotonic()
             try:
-                self.store.write(self.id.connector, list(self._uncommitted.values()))
+                self.store.write(self.id.connector, list(self._uncommitted.values()), lambda: not self.abandoned)
             except Exception:
                 self.metric.count("offset-commit-failure-total")
                 raise

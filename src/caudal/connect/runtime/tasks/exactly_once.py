@@ -162,7 +162,7 @@ class ExactlyOnce(SourceRun):
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if self.failure is None and self.producer is not None:
+            if self.failure is None and self.producer is not None and not self.abandoned:
                 self._commit_if_due()
         except Exception as error:
             self.failure = self.failure or error

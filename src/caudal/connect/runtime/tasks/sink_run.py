@@ -69,6 +69,7 @@ class SinkRun(Run):
 
     def _report(self, failure: Failure) -> None:
         assert self._dead_letters is not None
+        self.still_wanted()
         self._dead_letters.report(failure, self.trace(failure.error))
 
     # -- the loop ----------------------------------------------------------------------------------------------------
@@ -359,6 +360,8 @@ class SinkRun(Run):
     def abandon(self) -> None:
         """The thread may be stuck in the task for ever: the group must not wait for it."""
         super().abandon()
+        if self._dead_letters is not None:
+            self._dead_letters.purge()
         if self._subscription is not None:
             threading.Thread(target=self._depart_in_its_place, name=f"abandon-{self.id}", daemon=True).start()
 

@@ -20,7 +20,7 @@ from caudal.connect.records import SourceRecord
 from caudal.connect.runtime.offset_store import BorrowedStore, identity
 from caudal.connect.runtime.tasks.client_properties import make_admin
 from caudal.connect.runtime.tasks.error_policy import SKIPPED, Failure, RunStopped, Stage, log
-from caudal.connect.runtime.tasks.run import Run, kafka_failure
+from caudal.connect.runtime.tasks.run import Abandoned, Run, kafka_failure
 from caudal.connect.runtime.tasks.topic_creation import TopicCreation
 
 ROOM_SECONDS = 0.1
@@ -91,6 +91,8 @@ class SourceRun(Run):
                 self.still_wanted()
                 self.finish()
         except BaseException:
+            if self.abandoned:
+                self._purge()
             try:
                 self.give_up()
             except Exception:
@@ -117,6 +119,16 @@ class SourceRun(Run):
             if self.failure is not None:
                 raise self.failure
             self.between()
+
+    def abandon(self) -> None:
+        super().abandon()
+        self._purge()
+
+    def _purge(self) -> None:
+        """What is not acknowledged by now is read again by another run, and must not come after what that one sends."""
+        producer = self.producer
+        if producer is not None:
+            producer.purge(blocking=False)
 
     def release(self) -> None:
         self.parts.task.__dict__.pop("context", None)
@@ -167,6 +179,8 @@ class SourceRun(Run):
             place = out.kafka_partition
             report = delivered(record)
             while True:
+                if self.abandoned:  # in a transform or a converter that took too long
+                    raise Abandoned
                 try:
                     produce(
                         topic, value, key, -1 if place is None else place, report, None, out.timestamp or 0, headers
