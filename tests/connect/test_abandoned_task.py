@@ -69,8 +69,8 @@ def test_a_sink_commits_and_reports_nothing_any_more(bench: Bench, where: str) -
     name = f"given-up-{where}"
     bench.produce(name, [{"n": n} for n in range(10)])
     config = {
-        "topics": name, "fail.with": f"{where} gate", "reject": "'n': 7", "sleep.on": "'n': 8", "sleep.ms": "500", "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": f"{name}-dead",
+        "topics": name, "fail.with": f"{where} gate", "reject": "'n': 7", "sleep.on": "'n': 8", "sleep.ms": "500",
+        "errors.tolerance": "all", "errors.deadletterqueue.topic.name": f"{name}-dead",
     }  # fmt: skip
     task, heard = bench.start("Writing", name, config)
     abandon(bench, task)

@@ -301,6 +301,13 @@ def test_a_task_that_does_not_stop_is_abandoned(cluster: Cluster) -> None:
     cluster.ask(lambda herder: herder.restart("a", include_tasks=True, only_failed=False))
     wait_for(lambda: stuck.abandoned)
     cluster.wait_for_states("a", *["RUNNING"] * 3)
+    given_up = "The task a-0 has not stopped within 0.3 s and was abandoned"
+    wait_for(lambda: [one for one in failures_heard() if one[0] == "a" and one[2].startswith(given_up)])
+    told = read_topic(cluster.settings.bootstrap, cluster.settings.status_topic)
+    history = [json.loads(value or b"{}") for key, value in told if key == "status-task-a-0"]
+    assert [(one["state"], one["trace"]) for one in history if (one["trace"] or "").startswith(given_up)] == [
+        ("RESTARTING", history[-2]["trace"])
+    ]
     stuck.listener.on_state(stuck.id, "FAILED", "from the grave")  # type: ignore[arg-type]
     cluster.ask(lambda herder: herder.ask(lambda: None))
     assert cluster.states("a") == ["RUNNING"] * 3, "what an earlier run says is not heard"
