@@ -54,6 +54,13 @@ def test_two_workers_share_connectors_and_tasks(cluster: Cluster) -> None:
     assert first.tasks("a")[2]["id"] == {"connector": "a", "task": 2}
     assert first.is_healthy()[0]
     assert first.metrics()[""]["task-count"] == second.metrics()[""]["task-count"] == 3
+    worker = first.metrics()[""]
+    assert worker["task-startup-success-total"] == worker["task-startup-attempts-total"] > 0
+    assert (worker["task-startup-success-percentage"], worker["task-startup-failure-percentage"]) == (100, 0)
+    assert worker["completed-rebalances-total"] >= 2 and worker["rebalancing"] == 0
+    assert worker["rebalance-max-time-ms"] >= worker["rebalance-avg-time-ms"] > 0
+    assert worker["epoch"] == second.metrics()[""]["epoch"] > 0
+    assert first.metrics()[""]["leader"] + second.metrics()[""]["leader"] == 1
     counted = [herder.metrics().get("a", {}).get("connector-running-task-count", 0) for herder in (first, second)]
     assert sum(counted) == 3
 

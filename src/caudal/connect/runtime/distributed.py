@@ -165,6 +165,11 @@ class DistributedHerder(RestHerder):
     def newest(self) -> Configs:
         return self._store.snapshot
 
+    def metrics(self) -> dict[str, dict[str, float]]:
+        found = super().metrics()
+        found[""] |= {"epoch": self.runs.group_generation, "leader": float(self._leads), **self._membership.metrics()}
+        return found
+
     def check_leader(self) -> None:
         if self._leads and not self._membership.is_rebalancing():
             return

@@ -34,6 +34,9 @@ async def test_metrics(rest: httpx.AsyncClient) -> None:
     for line in (
         'caudal_connect_connectors{state="RUNNING"} 1.0',
         'caudal_connect_tasks{state="RUNNING"} 1.0',
+        'caudal_connect_connector_info{class="FileStreamSource",connector="lines",type="source",version=""} 1.0',
+        'caudal_connect_connector_status{connector="lines",state="RUNNING",worker="w:1"} 1.0',
+        'caudal_connect_task_status{connector="lines",state="RUNNING",task="0",worker="w:1"} 1.0',
         'caudal_connect_requests_total{method="GET",status="404"} 1.0',
         "caudal_connect_worker_task_count 2.0",
         'caudal_connect_connector_task_count{connector="lines"} 1.0',

@@ -77,7 +77,7 @@ class AtLeastOnce(SourceRun):
                 return
             self.serve(0)
             self._uncommitted.update(self._acks.committable())
-            self.metric.gauge("source-record-active-count", self._acks.pending)
+            self.count_active(self._acks.pending)
             if not self._uncommitted:
                 return
             began = time.monotonic()
