@@ -54,7 +54,7 @@ def routes(worker: Worker, connectors: Connectors, plugins: Plugins, loggers: Lo
         ),
         Route("PUT", f"{one}/pause", connectors.pause, "Pause it; its tasks stay", (), None, 202, (404, 409)),
         Route("PUT", f"{one}/resume", connectors.resume, "Go on after a pause or a stop", (), None, 202, (404, 409)),
-        Route("PUT", f"{one}/stop", connectors.stop, "Stop it; its tasks are given up", (), None, 202, (404, 409)),
+        Route("PUT", f"{one}/stop", connectors.stop, "Stop it; its tasks are given up", (), None, 204, (404, 409)),
         Route("GET", f"{one}/topics", connectors.topics, "Topics that it has used", errors=(404,)),
         Route("PUT", f"{one}/topics/reset", connectors.reset_topics, "Forget which they were", (), None, 202, (404,)),
         Route("GET", f"{one}/offsets", connectors.offsets, "How far it is", errors=(404,)),
