@@ -320,6 +320,16 @@ def test_a_task_that_does_not_stop_is_abandoned(cluster: Cluster) -> None:
     assert cluster.states("a") == ["RUNNING"] * 3, "what an earlier run says is not heard"
 
 
+def test_many_exactly_once_tasks_of_one_worker_start(cluster: Cluster) -> None:
+    """More of them than the worker has threads to wait in: none of these may be needed for what they wait for."""
+    cluster.start()
+    cluster.create("a", 9, exactly_once_support="required")
+    cluster.create("b", 3, exactly_once_support="required")
+    cluster.wait_for_states("a", *["RUNNING"] * 10)
+    cluster.wait_for_states("b", *["RUNNING"] * 4)
+    assert cluster.records(cluster.settings.config_topic)["tasks-fencing-a"] == b'{"tasks":9}'
+
+
 def test_a_task_whose_start_hangs_stops_no_other(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(broker.bootstrap, monkeypatch, fake=False, task_shutdown_seconds=0.5)
     cluster.start()

@@ -92,6 +92,13 @@ def test_the_connector_hears_of_it(herder: StandaloneHerder, case: Case) -> None
     assert case.words in failed["trace"].splitlines()[0], "the first line says it"
 
 
+def test_more_tasks_than_allowed_where_that_is_no_failure(herder: StandaloneHerder) -> None:
+    config = {**SOURCE, "how": "too many", "tasks.max": "1", "tasks.max.enforce": "false", "topic": "failing-many"}
+    herder.create("many", config, None)
+    wait_for(lambda: [one["state"] for one in herder.status("many")["tasks"]] == ["RUNNING"] * 2)
+    assert heard("many") == []
+
+
 def test_a_task_that_is_stuck_and_abandoned_is_heard_of(herder: StandaloneHerder, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     for name in ("stuck and stopped", "stuck and restarted"):

@@ -53,6 +53,7 @@ class ConnectorRun:
         self._filled: Filled | None = None
         self._connector: Connector | None = None
         self._most = 1
+        self._is_enforced = True
         self._fill_in = fill_in
         self._listener = listener
         self._asked: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
@@ -122,6 +123,7 @@ class ConnectorRun:
         given = parse(config, self._settings)
         self.version = plugin.version
         self._most = int(given["tasks.max"])
+        self._is_enforced = bool(given["tasks.max.enforce"])
         connector: Connector = plugin.cls()
         connector.name = self.name
         connector.context = self
@@ -150,9 +152,12 @@ class ConnectorRun:
             return
         configs = connector.task_configs(self._most)
         if len(configs) > self._most:
-            raise ConnectError(
+            wrong = (
                 f"The connector {self.name} has made {len(configs)} task configurations, but tasks.max is {self._most}."
             )
+            if self._is_enforced:
+                raise ConnectError(wrong)
+            log.warning("%s It may, because of tasks.max.enforce=false.", wrong)
         if not self._abandoned:
             self._listener.on_task_configs([{str(k): v for k, v in config.items()} for config in configs])
 

@@ -64,6 +64,7 @@ class WorkerHerder:
         )
         self._thread = threading.Thread(target=self._main, name="connect-herder", daemon=True)
         self._cluster_id: str | None = None
+        self._offsets_changing: set[str] = set()  # connectors whose offsets somebody changes just now
 
     # -- what subclasses do ------------------------------------------------------------------------------------------
 
@@ -141,10 +142,11 @@ class WorkerHerder:
             except Exception:
                 log.exception("the herder's thread goes on after an error")
                 self.stopping.wait(RETRY_SECONDS)
-        self.runs.stop_all()
-        self.statuses.flush()
-        self.close()
-        self.statuses.stop()
+        for step in (self.queue.close, self.runs.stop_all, self.statuses.flush, self.close, self.statuses.stop):
+            try:
+                step()
+            except Exception:  # the others are due all the same: a group that is not left waits for this worker
+                log.exception("the worker goes on with its end after an error")
 
     def ask(self, call: Callable[[], T]) -> T:
         """The answer of the herder's thread. While the group is being rebalanced it is asked again, for a while."""

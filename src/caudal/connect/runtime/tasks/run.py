@@ -22,7 +22,6 @@ from caudal.connect.runtime.tasks.task_metrics import TaskMetrics
 log = logging.getLogger("caudal.connect")
 
 PAUSED_LOOK_SECONDS = 1.0
-TRACE_LIMIT = 60_000  # characters: the status is one record of a topic
 
 
 class Abandoned(Exception):
@@ -194,7 +193,7 @@ class Run:
             text = f"{type(error).__name__}: {error}"
         for secret in _secrets(self.spec.connector_config, self.spec.task_config):
             text = text.replace(secret, "[hidden]")
-        return text if len(text) <= TRACE_LIMIT else f"{text[: TRACE_LIMIT // 2]}\n…\n{text[-TRACE_LIMIT // 2 :]}"
+        return text
 
 
 _SECRET_WORDS = ("password", "secret", "token", "jaas", "credential", "access.key", "api.key", "private.key")
