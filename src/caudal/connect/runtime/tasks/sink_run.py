@@ -342,8 +342,7 @@ class SinkRun(Run):
         for place in gone:
             self._positions.pop(place, None)
             self._safe.pop(place, None)
-        if self._batch is not None:
-            self._batch = self._batch.without(gone)
+        self._batch = None if self._batch is None else self._batch.without(gone)
         self.metric.gauge("partition-count", len(self.context.assigned))
 
     def _leave(self, commit: bool) -> None:

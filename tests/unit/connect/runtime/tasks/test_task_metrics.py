@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from caudal.connect.runtime.tasks.task_metrics import SOURCE, TaskMetrics
+from caudal.connect.runtime.tasks.task_metrics import ERRORS, SINK, SOURCE, TaskMetrics
 
 
 class Clock:
@@ -57,6 +59,13 @@ def test_commits_in_a_hundred() -> None:
         metrics.count(f"offset-commit-{name}-total")
     values = metrics.values()
     assert (values["offset-commit-success-percentage"], values["offset-commit-failure-percentage"]) == (75, 25)
+
+
+def test_what_tasks_count_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[5] / "docs" / "connect.md").read_text()
+    names = [name for kind in (SOURCE, SINK, ERRORS) for names in kind.values() for name in names]
+    assert len(names) > 20
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_ratios() -> None:
