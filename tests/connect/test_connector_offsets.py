@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from caudal.connect.runtime.connector_offsets import ConnectorOffsets
 from caudal.connect.runtime.distributed import DistributedHerder
 from caudal.connect.runtime.model import RestError, TargetState
 from caudal.testing import EmbeddedBroker
@@ -148,3 +150,37 @@ def test_wrong_offsets_are_refused(cluster: Cluster, tmp_path: Path) -> None:
         with pytest.raises(RestError) as refused:
             cluster.ask(lambda herder, body=body: herder.alter_offsets("s", body))  # type: ignore[misc]
         assert (refused.value.status, refused.value.message) == (400, words)
+
+
+def test_a_connector_does_not_begin_while_its_offsets_are_changed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.create("n", 1, topic=f"{cluster.name}-numbers", count="50")
+    wait_for(lambda: len(cluster.ask(lambda herder: herder.offsets("n"))["offsets"]) == 1)
+    aim(cluster, "n", TargetState.STOPPED)
+    begun, go_on = threading.Event(), threading.Event()
+    reset = ConnectorOffsets.reset
+
+    def slowly(offsets: ConnectorOffsets) -> str:
+        begun.set()
+        assert go_on.wait(60)
+        return reset(offsets)
+
+    monkeypatch.setattr(ConnectorOffsets, "reset", slowly)
+    answers: list[str] = []
+    thread = threading.Thread(target=lambda: answers.append(cluster.ask(lambda herder: herder.reset_offsets("n"))))
+    thread.start()
+    assert begun.wait(60)
+    changes: list[Callable[[DistributedHerder], Any]] = [
+        lambda herder: herder.set_target("n", TargetState.STARTED),
+        lambda herder: herder.delete("n"),
+        lambda herder: herder.reset_offsets("n"),
+    ]
+    for change in changes:
+        with pytest.raises(RestError, match="offsets of connector n are being changed") as refused:
+            cluster.ask(change)
+        assert refused.value.status == 409
+    go_on.set()
+    thread.join(60)
+    assert answers == [MANAGED.format("reset")]
+    aim(cluster, "n", TargetState.STARTED)

@@ -54,6 +54,13 @@ def test_two_workers_share_connectors_and_tasks(cluster: Cluster) -> None:
     assert first.tasks("a")[2]["id"] == {"connector": "a", "task": 2}
     assert first.is_healthy()[0]
     assert first.metrics()[""]["task-count"] == second.metrics()[""]["task-count"] == 3
+    worker = first.metrics()[""]
+    assert worker["task-startup-success-total"] == worker["task-startup-attempts-total"] > 0
+    assert (worker["task-startup-success-percentage"], worker["task-startup-failure-percentage"]) == (100, 0)
+    assert worker["completed-rebalances-total"] >= 2 and worker["rebalancing"] == 0
+    assert worker["rebalance-max-time-ms"] >= worker["rebalance-avg-time-ms"] > 0
+    assert worker["epoch"] == second.metrics()[""]["epoch"] > 0
+    assert first.metrics()[""]["leader"] + second.metrics()[""]["leader"] == 1
     counted = [herder.metrics().get("a", {}).get("connector-running-task-count", 0) for herder in (first, second)]
     assert sum(counted) == 3
 
@@ -301,9 +308,26 @@ def test_a_task_that_does_not_stop_is_abandoned(cluster: Cluster) -> None:
     cluster.ask(lambda herder: herder.restart("a", include_tasks=True, only_failed=False))
     wait_for(lambda: stuck.abandoned)
     cluster.wait_for_states("a", *["RUNNING"] * 3)
+    given_up = "The task a-0 has not stopped within 0.3 s and was abandoned"
+    wait_for(lambda: [one for one in failures_heard() if one[0] == "a" and one[2].startswith(given_up)])
+    told = read_topic(cluster.settings.bootstrap, cluster.settings.status_topic)
+    history = [json.loads(value or b"{}") for key, value in told if key == "status-task-a-0"]
+    assert [(one["state"], one["trace"]) for one in history if (one["trace"] or "").startswith(given_up)] == [
+        ("RESTARTING", history[-2]["trace"])
+    ]
     stuck.listener.on_state(stuck.id, "FAILED", "from the grave")  # type: ignore[arg-type]
     cluster.ask(lambda herder: herder.ask(lambda: None))
     assert cluster.states("a") == ["RUNNING"] * 3, "what an earlier run says is not heard"
+
+
+def test_many_exactly_once_tasks_of_one_worker_start(cluster: Cluster) -> None:
+    """More of them than the worker has threads to wait in: none of these may be needed for what they wait for."""
+    cluster.start()
+    cluster.create("a", 9, exactly_once_support="required")
+    cluster.create("b", 3, exactly_once_support="required")
+    cluster.wait_for_states("a", *["RUNNING"] * 10)
+    cluster.wait_for_states("b", *["RUNNING"] * 4)
+    assert cluster.records(cluster.settings.config_topic)["tasks-fencing-a"] == b'{"tasks":9}'
 
 
 def test_a_task_whose_start_hangs_stops_no_other(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:

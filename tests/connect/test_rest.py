@@ -140,14 +140,14 @@ def test_offsets_are_changed_while_it_is_stopped(
     stored = worker.ask("GET", f"{place}/offsets", status=200)["offsets"]
     refused = worker.ask("DELETE", f"{place}/offsets", status=400)
     assert "STOPPED" in refused["message"]
-    worker.ask("PUT", f"{place}/stop", status=202)
+    worker.ask("PUT", f"{place}/stop", status=204)
     until(lambda: worker.states(name), ["STOPPED"])
     (one,) = stored
     altered = worker.ask("PATCH", f"{place}/offsets", {"offsets": [{**one, "offset": {"position": 4}}]}, 200)
     assert "altered" in altered["message"]
     worker.ask("PUT", f"{place}/resume", status=202)
     until(lambda: values(broker, name), ["one", "two", "two"])
-    worker.ask("PUT", f"{place}/stop", status=202)
+    worker.ask("PUT", f"{place}/stop", status=204)
     until(lambda: worker.states(name), ["STOPPED"])
     assert "reset" in worker.ask("DELETE", f"{place}/offsets", status=200)["message"]
     assert worker.ask("GET", f"{place}/offsets", status=200) == {"offsets": []}

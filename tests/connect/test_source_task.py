@@ -27,6 +27,16 @@ def bench(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Bench]:
     made.close()
 
 
+# Kafka Connect's source-task-metrics and connector-task-metrics, as far as they are numbers.
+SOURCE_METRICS = (
+    "source-record-poll-rate", "source-record-poll-total", "source-record-write-rate", "source-record-write-total",
+    "poll-batch-max-time-ms", "poll-batch-avg-time-ms", "source-record-active-count", "source-record-active-count-max",
+    "source-record-active-count-avg", "running-ratio", "pause-ratio", "offset-commit-max-time-ms",
+    "offset-commit-avg-time-ms", "batch-size-max", "batch-size-avg", "offset-commit-success-percentage",
+    "offset-commit-failure-percentage",
+)  # fmt: skip
+
+
 def test_records_arrive_in_order_and_offsets_are_stored(bench: Bench) -> None:
     task, heard = bench.start("Counting", "plain", {"topic": "plain-out", "count": "5000", "sources": "2"})
     heard.wait(State.RUNNING)
@@ -41,6 +51,8 @@ def test_records_arrive_in_order_and_offsets_are_stored(bench: Bench) -> None:
     assert bench.notes("commit"), "the task was not told that offsets are stored"
     metrics = task.metrics()
     assert metrics["source-record-poll-total"] == metrics["source-record-write-total"] == 10_000
+    assert set(SOURCE_METRICS) <= set(metrics)
+    assert (metrics["batch-size-max"], metrics["source-record-active-count"]) == (200, 0)
     assert bench.notes("stop"), "stop() is the last call"
 
 

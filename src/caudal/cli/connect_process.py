@@ -66,6 +66,9 @@ def run(options: Options) -> NoReturn:
         raise CliError(EXTRA)
     if options.files and not options.standalone:
         raise UsageError("files of connectors go with --standalone; for a cluster use `caudal connector create FILE`")
+    from caudal.connect.runtime.collector import calm_collector
+
+    calm_collector()
     properties, host, port = properties_of(options)
     bootstrap = properties["bootstrap.servers"]
     process = http_process.Process(

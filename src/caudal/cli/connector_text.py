@@ -89,6 +89,19 @@ def validation_errors(answer: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def without_framework_keys(keys: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What only this connector can be told."""
+    from caudal.connect.framework_keys import DEAD_LETTER, framework_def
+    from caudal.connect.plugins import PluginKind
+
+    names = {key["name"] for key in keys}
+    if not {"connector.class", "tasks.max"} <= names:
+        return keys  # no connector
+    kind = PluginKind.SINK if f"{DEAD_LETTER}topic.name" in names else PluginKind.SOURCE
+    framework = {key.name for key in framework_def(kind, {}).keys}
+    return [key for key in keys if key["name"] not in framework]
+
+
 def print_keys(keys: list[dict[str, Any]]) -> None:
     """What a plugin can be told."""
     for key in keys:

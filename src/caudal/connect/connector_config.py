@@ -13,15 +13,25 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from caudal.connect.configuration import HIDDEN, REQUIRED, ConfigDef, ConfigValue, Key, Type, as_text
+from caudal.connect.configuration import ConfigDef, Type, as_text
 from caudal.connect.connector import SourceConnector
 from caudal.connect.converter import Converter
 from caudal.connect.errors import ConfigError
-from caudal.connect.framework_keys import DEAD_LETTER, aliases, framework_def
+from caudal.connect.framework_keys import CONNECTOR_VERSION, DEAD_LETTER, aliases, framework_def
+from caudal.connect.plugin_versions import check_version
 from caudal.connect.plugins import Plugin, PluginKind, find
-from caudal.connect.runtime.secrets import Filled, fill_with_errors, has_placeholder
+from caudal.connect.runtime.secrets import Filled, fill_with_errors
 from caudal.connect.runtime.settings import WorkerSettings
-from caudal.connect.transform_chain import TransformChain, chain_def, chain_errors, configure, prefixed, transforms_of
+from caudal.connect.transform_chain import (
+    TransformChain,
+    building_errors,
+    chain_def,
+    chain_errors,
+    configure,
+    prefixed,
+    transforms_of,
+)
+from caudal.connect.validation_answer import validation_body
 
 ALLOWED_FOLDERS = "caudal.allowed.folders"  # the worker's word, whatever the configuration says
 WORKER = "caudal.worker"  # JSON: what jobs need that make clients, converters or a Spark session themselves
@@ -68,7 +78,13 @@ def as_texts(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def connector_plugin(config: Mapping[str, str]) -> Plugin:
-    """Raises ConfigError."""
+    """In the version that is asked for. Raises ConfigError."""
+    plugin = _connector_class(config)
+    check_version(plugin, CONNECTOR_VERSION, config.get(CONNECTOR_VERSION))
+    return plugin
+
+
+def _connector_class(config: Mapping[str, str]) -> Plugin:
     name = config.get("connector.class")
     if not name:
         missing = 'Missing required configuration "connector.class" which has no default value.'
@@ -111,13 +127,16 @@ def parse(config: Mapping[str, str], settings: WorkerSettings) -> dict[str, Any]
 
 def converters_of(config: Mapping[str, str], settings: WorkerSettings) -> Converters:
     """Made and configured. Raises ConfigError that names the property."""
-    made = []
-    for part in _CONVERTERS:
-        plugin, given = _converter(part, config, settings)
-        converter = plugin.cls()
-        configure(converter, plugin.cls, given, f"{part}.converter.", part == "key")
-        made.append(converter)
-    return Converters(*made)
+    return Converters(*(_made_converter(part, config, settings) for part in _CONVERTERS))
+
+
+def _made_converter(part: str, config: Mapping[str, str], settings: WorkerSettings) -> Converter:
+    name = f"{part}.converter"
+    plugin, given = _converter(part, config, settings)
+    check_version(plugin, f"{name}.plugin.version", given.get(f"{name}.plugin.version"))
+    converter: Converter = plugin.cls()
+    configure(converter, plugin.cls, given, f"{name}.", part == "key", blame=name)
+    return converter
 
 
 def _converter(part: str, config: Mapping[str, str], settings: WorkerSettings) -> tuple[Plugin, dict[str, str]]:
@@ -142,7 +161,7 @@ def _converter(part: str, config: Mapping[str, str], settings: WorkerSettings) -
 def _own_converter(config: Mapping[str, str]) -> str | None:
     """What the connector itself wants where nothing is said: a mirror copies bytes."""
     try:
-        converter: str | None = connector_plugin(config).cls.converter
+        converter: str | None = _connector_class(config).cls.converter
     except ConfigError:  # validation says it elsewhere
         return None
     return converter
@@ -161,7 +180,7 @@ def validate(config: Mapping[str, Any], settings: WorkerSettings) -> dict[str, A
         checks.add(name, message)
     plugin: Plugin | None = None
     try:
-        plugin = connector_plugin(texts)
+        plugin = _connector_class(texts)
     except ConfigError:
         pass  # its key says so
     definition = _definition(plugin, texts, settings, checks)
@@ -175,12 +194,12 @@ def validate(config: Mapping[str, Any], settings: WorkerSettings) -> dict[str, A
     _check_together(plugin, texts, settings, checks)
     if plugin is not None and not checks.errors:
         _ask_connector(plugin, texts, settings, checks)
-    return _body(given, definition, values, checks, filled)
+    return validation_body(given, definition, values, checks.errors, filled)
 
 
 def passwords_of(config: Mapping[str, str], settings: WorkerSettings) -> frozenset[str]:
     """The values of all keys that are passwords, secrets filled in: what no log, trace or answer may show."""
-    definition = _definition(connector_plugin(config), config, settings, _Checks())
+    definition = _definition(_connector_class(config), config, settings, _Checks())
     return _passwords(definition, _with_worker_converters(config, settings))
 
 
@@ -231,14 +250,32 @@ def _with_worker_converters(texts: Mapping[str, str], settings: WorkerSettings) 
 
 
 def _check_together(plugin: Plugin | None, texts: Mapping[str, str], settings: WorkerSettings, checks: _Checks) -> None:
-    for name, message in chain_errors(texts).items():
-        checks.add(name, message)
+    for errors in (chain_errors(texts), building_errors(texts, checks.errors)):
+        for name, message in errors.items():
+            checks.add(name, message)
+    for part in _CONVERTERS:
+        _check_converter(part, texts, settings, checks)
     if plugin is None:
         return
+    if CONNECTOR_VERSION not in checks.errors:
+        try:
+            check_version(plugin, CONNECTOR_VERSION, texts.get(CONNECTOR_VERSION))
+        except ConfigError as error:
+            checks.add(CONNECTOR_VERSION, str(error))
     if plugin.kind is PluginKind.SINK:
         _check_topics(texts, checks)
     else:
         _check_exactly_once(plugin, texts, settings, checks)
+
+
+def _check_converter(part: str, texts: Mapping[str, str], settings: WorkerSettings, checks: _Checks) -> None:
+    """Keys that are right by themselves and do not go together."""
+    if any(name.startswith(f"{part}.converter") for name in checks.errors):
+        return
+    try:
+        _made_converter(part, texts, settings).close()
+    except ConfigError as error:
+        checks.add(error.key or f"{part}.converter", str(error))
 
 
 def _check_topics(texts: Mapping[str, str], checks: _Checks) -> None:
@@ -301,90 +338,3 @@ def _ask_connector(plugin: Plugin, texts: Mapping[str, str], settings: WorkerSet
     except Exception as error:
         words = " ".join(str(error).split()) or type(error).__name__
         checks.add("connector.class", f"The connector could not check its configuration: {words}")
-
-
-# ---------------------------------------------------------------------- the answer
-
-
-def _body(
-    given: Mapping[str, str], definition: ConfigDef, values: list[ConfigValue], checks: _Checks, filled: Filled
-) -> dict[str, Any]:
-    lines: list[dict[str, Any]] = []
-    named = set()
-    for value in values:
-        name = value.key.name
-        named.add(name)
-        errors = [_without_secrets(name, message, given, filled) for message in checks.errors.get(name, [])]
-        lines.append(
-            {
-                "definition": key_body(value.key, definition),
-                "value": {
-                    "name": name,
-                    "value": _shown(value, given),
-                    "recommended_values": [] if value.key.type is Type.PASSWORD else list(value.recommended),
-                    "errors": errors,
-                    "visible": value.visible,
-                },
-            }
-        )
-    for name, messages in checks.errors.items():
-        if name not in named:  # a property that no key defines: the answer must not lose what is wrong with it
-            shown = {
-                "name": name,
-                "value": given.get(name),
-                "recommended_values": [],
-                "errors": [_without_secrets(name, message, given, filled) for message in messages],
-                "visible": True,
-            }
-            lines.append({"definition": None, "value": shown})
-    return {
-        "name": given.get("connector.class", ""),
-        "error_count": sum(len(messages) for messages in checks.errors.values()),
-        "groups": list(dict.fromkeys(key.group for key in definition.keys if key.group is not None)),
-        "configs": lines,
-    }
-
-
-def key_body(key: Key, definition: ConfigDef) -> dict[str, Any]:
-    """One key as `/connector-plugins/{p}/config` and a validation show it."""
-    default = None if key.default is REQUIRED else as_text(key.default)
-    return {
-        "name": key.name,
-        "type": key.type.value,
-        "required": key.default is REQUIRED,
-        "default_value": HIDDEN if key.type is Type.PASSWORD and default is not None else default,
-        "importance": key.importance.value,
-        "documentation": key.doc,
-        "group": key.group,
-        "width": key.width,
-        "display_name": key.display_name or key.name,
-        "dependents": definition.dependents(key.name),
-        "order": key.order,
-    }
-
-
-def _shown(value: ConfigValue, given: Mapping[str, str]) -> str | None:
-    text = given.get(value.key.name)
-    if text is not None and has_placeholder(text):
-        return text  # it says where the secret is, not what
-    return None if value.value is None else without_password(value.value)
-
-
-def _without_secrets(name: str, message: str, given: Mapping[str, str], filled: Filled) -> str:
-    text = given.get(name)
-    value = filled.config.get(name)
-    if text is not None and value and value != text:
-        message = message.replace(value, text)
-    return filled.hide(without_password(message))
-
-
-_ADDRESS = re.compile(r"(://[^\s/:@]*:)[^\s@]+@")
-
-
-def without_password(text: str) -> str:
-    """Addresses often have a password in them.
-
-    >>> without_password("postgresql://ana:geheim@db/shop")
-    'postgresql://ana:[hidden]@db/shop'
-    """
-    return _ADDRESS.sub(rf"\1{HIDDEN}@", text)

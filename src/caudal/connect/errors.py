@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 
 class ConnectError(Exception):
     """The task fails with these words in its status. One sentence, and what to do about it."""
@@ -21,3 +23,8 @@ class ConfigError(ConnectError):
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)
         self.key = key
+
+
+def trace_of(error: BaseException) -> str:
+    """What `/status` shows: the sentence first, so that it is found where only a line is shown."""
+    return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}".rstrip()

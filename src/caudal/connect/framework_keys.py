@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from caudal.connect.configuration import REQUIRED, ConfigDef, Importance, Key, Type, config_def, not_empty, valid_regex
+from caudal.connect.plugin_versions import version_key
 from caudal.connect.plugins import PluginKind, find
 
 COMMON = "Common"
@@ -17,6 +18,8 @@ TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"
 OFFSETS = "offsets.topic"
 DEAD_LETTER = "errors.deadletterqueue."
+ISOLATION = "caudal.task.isolation"
+CONNECTOR_VERSION = "connector.plugin.version"
 
 
 def _name(name: str, value: Any) -> None:
@@ -52,6 +55,11 @@ def _regex_or_empty(name: str, value: Any) -> None:
         valid_regex(name, value)
 
 
+_CONVERTERS = (
+    (5, "key", "keys", PluginKind.CONVERTER),
+    (6, "value", "values", PluginKind.CONVERTER),
+    (7, "header", "header values", PluginKind.HEADER_CONVERTER),
+)
 _COMMON = (
     Key(
         name="name",
@@ -73,6 +81,7 @@ _COMMON = (
         width="LONG",
         display_name="Connector class",
     ),
+    version_key(CONNECTOR_VERSION, "the connector", "connector.class", COMMON, 2, PluginKind.SOURCE, PluginKind.SINK),
     Key(
         name="tasks.max",
         type=Type.INT,
@@ -109,11 +118,11 @@ _COMMON = (
             width="SHORT",
             display_name=f"{part.capitalize()} converter class",
         )
-        for order, part, what, kind in (
-            (5, "key", "keys", PluginKind.CONVERTER),
-            (6, "value", "values", PluginKind.CONVERTER),
-            (7, "header", "header values", PluginKind.HEADER_CONVERTER),
-        )
+        for order, part, what, kind in _CONVERTERS
+    ),
+    *(
+        version_key(f"{part}.converter.plugin.version", f"the {part} converter", f"{part}.converter", COMMON, 7, kind)
+        for _, part, _, kind in _CONVERTERS
     ),
     Key(
         name="transforms",
@@ -149,6 +158,18 @@ _COMMON = (
         order=10,
         width="MEDIUM",
         display_name="Reload Action",
+    ),
+    Key(
+        name=ISOLATION,
+        default=None,
+        choices=("thread", "process"),
+        doc="Where a task runs: in a thread of the worker, or in a process of its own, which can be ended when it is "
+        "stuck. By default as the connector's task says.",
+        importance=Importance.LOW,
+        group=COMMON,
+        order=11,
+        width="SHORT",
+        display_name="Task isolation",
     ),
     Key(
         name="errors.retry.timeout",

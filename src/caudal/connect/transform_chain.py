@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from caudal.connect.configuration import ConfigDef, Importance, Key, Type
 from caudal.connect.converter import Predicate, Transform
 from caudal.connect.errors import ConfigError
 from caudal.connect.framework_keys import PREDICATES, TRANSFORMS, aliases
+from caudal.connect.plugin_versions import check_version, version_key
 from caudal.connect.plugins import PluginKind, find, plugins
 from caudal.connect.records import Record
 
@@ -22,7 +24,7 @@ IMPLICIT = (
 
 
 class Stage(NamedTuple):
-    """One transformation: its alias, and the name of the class (of the predicate's, where that is at work)."""
+    """One transformation: its alias, and the name of its class."""
 
     alias: str
     class_name: str
@@ -30,13 +32,22 @@ class Stage(NamedTuple):
     closing: tuple[Any, ...]
 
 
+class _PredicateFailed(Exception):
+    """Carries what a predicate raised past its transformation."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class TransformChain:
     """`apply` gives the record that comes out, or None if a transformation dropped it. After an error `failed` is the
-    stage that it came from."""
+    stage that it came from, and `failed_class` the class: the transformation's, or its predicate's."""
 
     def __init__(self, stages: Sequence[Stage] = ()) -> None:
         self.stages = tuple(stages)
         self.failed: Stage | None = None
+        self.failed_class = ""
         self._applies = tuple(stage.apply for stage in stages)
 
     def __bool__(self) -> bool:
@@ -50,8 +61,13 @@ class TransformChain:
                 if record is None:
                     return None
             return record
+        except _PredicateFailed as failed:
+            self.failed = self.stages[index]
+            self.failed_class = _class_name(self.failed.closing[1])
+            raise failed.error from None
         except BaseException:
             self.failed = self.stages[index]
+            self.failed_class = self.failed.class_name
             raise
 
     def close(self) -> None:
@@ -100,7 +116,7 @@ def transforms_of(config: Mapping[str, str]) -> TransformChain:
     for alias in aliases(config, "transforms"):
         prefix = f"transforms.{alias}."
         transform: Transform[Any] = _made(config, prefix, PluginKind.TRANSFORMATION)
-        implicit = ConfigDef(IMPLICIT).parse(_without_prefix(config, prefix))
+        implicit = parse_under(IMPLICIT, config, prefix)
         if not implicit["predicate"]:
             stages.append(Stage(alias, _class_name(transform), transform.apply, (transform,)))
             continue
@@ -110,16 +126,34 @@ def transforms_of(config: Mapping[str, str]) -> TransformChain:
     return TransformChain(stages)
 
 
+def building_errors(config: Mapping[str, str], wrong: Iterable[str]) -> dict[str, str]:
+    """What only shows when transformations and predicates are made: keys that do not go together. Those that have a
+    key in `wrong` are passed over: what is wrong with them is known."""
+    errors: dict[str, str] = {}
+    for part, kind in (("transforms", PluginKind.TRANSFORMATION), ("predicates", PluginKind.PREDICATE)):
+        for alias in aliases(config, part):
+            prefix = f"{part}.{alias}."
+            if any(key.startswith(prefix) for key in wrong):
+                continue
+            try:
+                made = _made(config, prefix, kind)
+            except ConfigError as error:
+                errors[error.key or f"{prefix}type"] = str(error)
+            else:
+                with suppress(Exception):
+                    made.close()
+    return errors
+
+
 def _where(test: Callable[[Any], bool], negate: bool, apply: Apply) -> Apply:
-    if negate:
-
-        def where_not(record: Record) -> Record | None:
-            return record if test(record) else apply(record)
-
-        return where_not
+    wanted = not negate
 
     def where(record: Record) -> Record | None:
-        return apply(record) if test(record) else record
+        try:
+            applies = bool(test(record)) is wanted
+        except Exception as error:
+            raise _PredicateFailed(error) from None
+        return apply(record) if applies else record
 
     return where
 
@@ -141,7 +175,8 @@ def _of_alias(config: Mapping[str, str], prefix: str, group: str, alias: str, ki
             width="LONG",
             display_name=f"{word} type for {alias}",
             recommender=lambda _: [plugin.name for plugin in plugins(kind)],
-        )
+        ),
+        version_key(f"{prefix}plugin.version", f"the '{alias}' {word.lower()}", f"{prefix}type", group, 0, kind),
     ]
     implicit = IMPLICIT if kind is PluginKind.TRANSFORMATION else ()
     try:
@@ -176,25 +211,36 @@ def _made(config: Mapping[str, str], prefix: str, kind: PluginKind) -> Any:
     if not given:
         raise ConfigError(f'Missing required configuration "{prefix}type" which has no default value.', f"{prefix}type")
     try:
-        cls = find(given, kind).cls
+        plugin = find(given, kind)
     except ConfigError as error:
         raise ConfigError(f"{prefix}type: {error}", f"{prefix}type") from None
-    made = cls()
-    configure(made, cls, config, prefix)
+    check_version(plugin, f"{prefix}plugin.version", config.get(f"{prefix}plugin.version"))
+    made = plugin.cls()
+    configure(made, plugin.cls, config, prefix, blame=f"{prefix}type")
     return made
 
 
-def configure(made: Any, cls: Any, config: Mapping[str, str], prefix: str, *more: Any) -> None:
-    """Parses what is behind the prefix and hands it over; errors name the whole property."""
+def configure(made: Any, cls: Any, config: Mapping[str, str], prefix: str, *more: Any, blame: str) -> None:
+    """Parses what is behind the prefix and hands it over. Errors name the whole property: the one that is wrong, or
+    `blame` where it is no single one."""
+    given = parse_under(cls.config().keys, config, prefix)
     try:
-        made.configure(cls.config().parse(_without_prefix(config, prefix)), *more)
+        made.configure(given, *more)
     except ConfigError as error:
         key = error.key
         if key is None:
-            raise ConfigError(f"{prefix.rstrip('.')}: {error}", prefix.rstrip(".")) from None
-        raise ConfigError(str(error).replace(key, prefix + key, 1), prefix + key) from None
+            raise ConfigError(f"{blame}: {error}", blame) from None
+        whole = prefix + key
+        named = re.sub(rf"(?<![\w.]){re.escape(key)}(?!\w|\.\w)", lambda _: whole, str(error), count=1)
+        raise ConfigError(named if whole in named else f"{whole}: {error}", whole) from None
     except ValueError as error:
-        raise ConfigError(f"{prefix.rstrip('.')}: {error}", prefix.rstrip(".")) from None
+        raise ConfigError(f"{blame}: {error}", blame) from None
+
+
+def parse_under(keys: Sequence[Key], config: Mapping[str, str], prefix: str) -> dict[str, Any]:
+    """The keys of a part, by their own names; errors have the names that the user has written."""
+    typed = ConfigDef(tuple(prefixed(keys, prefix, ""))).parse(config)
+    return {name.removeprefix(prefix): value for name, value in typed.items()}
 
 
 def _without_prefix(config: Mapping[str, str], prefix: str) -> dict[str, str]:

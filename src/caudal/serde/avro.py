@@ -67,7 +67,7 @@ class Avro(RegistrySerde):
     def _encoder(self, schema: RegisteredSchema) -> Write:
         from fastavro import schemaless_writer
 
-        parsed = self._parsed(schema)
+        parsed = self.parsed(schema)
         begin = head(schema.id)
         too_large = range_check(parsed)
 
@@ -89,13 +89,13 @@ class Avro(RegistrySerde):
         from fastavro import schemaless_reader
         from fastavro.read import SchemaResolutionError
 
-        written = self._parsed(writer)
+        written = self.parsed(writer)
         text = self.reader_schema if self.reader_schema is not None else self.schema
         if reader is None and text is not None:
             reader = self._given(text)
         wanted = None
         if reader is not None and reader.text != writer.text:
-            wanted = self._parsed(reader)
+            wanted = self.parsed(reader)
             if wanted == written:
                 wanted = None
 
@@ -124,15 +124,15 @@ class Avro(RegistrySerde):
 
         if self.infer and self.schema is None:
             return super()._json_converter()
-        schema = self._parsed(self._schema_to_write())
+        schema = self.parsed(self._schema_to_write())
         return lambda value: from_json(schema, value)
 
     def _shape(self, schema: RegisteredSchema) -> Shape:
         from caudal.serde.rules.avro_shape import avro_shape
 
-        return avro_shape(self._parsed(schema))
+        return avro_shape(self.parsed(schema))
 
-    def _parsed(self, schema: RegisteredSchema) -> Any:
+    def parsed(self, schema: RegisteredSchema) -> Any:
         """As fastavro wants it, with the named types of its references."""
         from fastavro import parse_schema
         from fastavro.schema import SchemaParseException, UnknownType

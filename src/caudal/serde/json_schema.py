@@ -84,22 +84,26 @@ class JsonSchema(RegistrySerde):
     def _shape(self, schema: RegisteredSchema) -> Shape:
         from caudal.serde.rules.json_shape import json_shape
 
-        documents = {name: self._loaded(other.text) for name, other in self._referenced(schema)}
-        return json_shape(self._loaded(schema.text), documents)
+        return json_shape(*self.documents(schema))
+
+    def documents(self, schema: RegisteredSchema) -> tuple[Any, dict[str, Any]]:
+        """The schema, and those that it refers to by name."""
+        others = {name: self._loaded(other.text) for name, other in self._referenced(schema)}
+        return self._loaded(schema.text), others
 
     def _check(self, schema: RegisteredSchema) -> Check:
         import referencing
         from jsonschema import exceptions, validators
         from referencing.jsonschema import DRAFT7, specification_with
 
-        document = self._loaded(schema.text)
+        document, others = self.documents(schema)
 
         def resource(content: Any) -> Any:
             dialect = content.get("$schema") if isinstance(content, dict) else None
             specification = specification_with(str(dialect).rstrip("#"), default=DRAFT7) if dialect else DRAFT7
             return referencing.Resource.from_contents(content, default_specification=specification)
 
-        known = [(name, resource(self._loaded(other.text))) for name, other in self._referenced(schema)]
+        known = [(name, resource(other)) for name, other in others.items()]
         kind = validators.validator_for(document, default=validators.Draft7Validator)
         try:
             kind.check_schema(document)

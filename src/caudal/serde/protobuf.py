@@ -190,6 +190,12 @@ class Protobuf(RegistrySerde):
 
     # ------------------------------------------------------------------ descriptors
 
+    def message_of(self, data: bytes, written: RegisteredSchema, seen: RegisteredSchema) -> Descriptor:
+        """The message that a record is, as the schema has it that it is seen with."""
+        path, _ = read_message_indexes(data)
+        descriptor = _at(self._file(written), path)
+        return descriptor if seen.id == written.id else _named(self._file(seen), descriptor.full_name)
+
     def _message_to_write(self, schema: RegisteredSchema) -> Descriptor:
         file = self._file(schema)
         if self._class is not None:

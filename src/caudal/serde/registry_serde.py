@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import orjson
 
@@ -35,6 +35,15 @@ _UNKNOWN_SECONDS = 5.0  # how long an id stays unknown before the registry is as
 
 Write = Callable[[Any], bytes]
 Read = Callable[[bytes], Any]
+
+
+class Reading(NamedTuple):
+    """How records of one id are read: the function, the schema they were written with, and the one their values have
+    (the reader's, where that is one of the registry's)."""
+
+    read: Read
+    written: RegisteredSchema
+    seen: RegisteredSchema
 
 
 class RegistrySerde(BuiltInSerde):
@@ -171,6 +180,19 @@ class RegistrySerde(BuiltInSerde):
         if read is None:
             read = self._reader(id, data)
         return read(data)
+
+    def writer(self) -> Write:
+        """What `serialize` does with every value, for who writes many: the schema is registered when it returns."""
+        return self._write or self._writer(None)
+
+    def reading(self, data: bytes) -> Reading:
+        """What `deserialize` does with this record and all others of its id, for who reads many."""
+        if len(data) < HEAD_BYTES or data[0] != 0:
+            raise self._not_wire_format(data)
+        id = int.from_bytes(data[1:HEAD_BYTES], "big")
+        read = self._readers.get(id) or self._reader(id, data)
+        written = self._schema(id)
+        return Reading(read, written, self._schema_to_read() or written)
 
     def value_of_json(self, text: bytes) -> Any:
         """What a person means by a line of JSON, as a value to serialise: dates are ISO 8601, bytes are base64."""

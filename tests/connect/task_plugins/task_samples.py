@@ -50,7 +50,7 @@ class CountingTask(SourceTask):
         if config["fail.at"] >= 0 and min(self.next) >= config["fail.at"]:
             if config["fail.with"] == "secret":
                 raise ValueError(f"cannot log in with {self.context.config['my.password']}")
-            fail(config["fail.with"])
+            fail(config["fail.with"], self.notes)
         if self.next[0] >= config["count"]:
             self.context.stopping.wait(0.05)
             return None
@@ -74,7 +74,10 @@ class CountingTask(SourceTask):
         self.notes.add("stop", self.next)
 
 
-def fail(how: str) -> None:
+def fail(how: str, notes: Notes) -> None:
+    if how == "gate":
+        notes.pass_gate()
+        return
     if how == "exit":
         raise SystemExit(3)
     if how == "memory":
@@ -97,6 +100,12 @@ class Notes:
 
     def __init__(self, folder: str, name: str) -> None:
         self._path = Path(folder) / name
+
+    def pass_gate(self) -> None:
+        """Stuck, until the test opens the gate."""
+        self.add("stuck", None)
+        while not (self._path.parent / "gate").exists():
+            time.sleep(0.02)
 
     def add(self, what: str, value: Any) -> None:
         with self._path.open("a") as file:
@@ -192,6 +201,26 @@ class Stubborn(Transform[Any]):
         return record
 
 
+class Gate(Transform[Any]):
+    """Stuck at the first value that has `text`, and slow after it: what it lets through has the time to be sent."""
+
+    @classmethod
+    def config(cls) -> ConfigDef:
+        return config_def(Key(name="text", doc="In the value."), Key(name="folder", doc="Of the notes."))
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        self.text, self.folder = config["text"], config["folder"]
+        self.is_slow = False
+
+    def apply(self, record: Any) -> Any:
+        if self.text in str(record.value):
+            Notes(self.folder, f"source-gate-{os.getpid()}").pass_gate()
+            self.is_slow = True
+        if self.is_slow:
+            time.sleep(0.01)
+        return record
+
+
 class WritingTask(SinkTask):
     """Writes down each record when it is flushed."""
 
@@ -202,6 +231,8 @@ class WritingTask(SinkTask):
         self.puts = self.flushes = 0
         if config["fail.with"] == "start":
             raise ConnectError("no such database")
+        if config["fail.with"] == "start gate":
+            self.notes.pass_gate()
 
     def open(self, partitions: set[TopicPartition]) -> None:
         self.notes.add("open", sorted(partitions))
@@ -222,6 +253,8 @@ class WritingTask(SinkTask):
             if config["retry.after.ms"] >= 0:
                 self.context.retry_after(config["retry.after.ms"] / 1000)
             raise RetriableError("the store is away")
+        if records and config["fail.with"] == "put gate":
+            self.notes.pass_gate()
         for record in records:
             if config["reject"] and config["reject"] in str(record.value):
                 self.context.report_error(record, DataError(f"no {config['reject']} here"))
@@ -230,7 +263,7 @@ class WritingTask(SinkTask):
                 self.notes.add("sleep", None)
                 time.sleep(config["sleep.ms"] / 1000)
             if config["fail.on"] and config["fail.on"] in str(record.value):
-                fail(config["fail.with"])
+                fail(config["fail.with"], self.notes)
             place = record.original or (record.topic, record.partition, record.offset)
             self.kept.append([*place, record.value, record.topic])
 
@@ -242,6 +275,8 @@ class WritingTask(SinkTask):
             if self.config["fail.with"] == "error":
                 raise ConnectError("the store is broken")
             raise RetriableError("the store is away")
+        if self.config["fail.with"] == "flush gate":
+            self.notes.pass_gate()
         for one in self.kept:
             self.notes.add("record", one)
         self.kept.clear()

@@ -8,6 +8,7 @@ from typing import Any
 
 from caudal.connect import (
     ConfigDef,
+    ConfigError,
     DataError,
     Importance,
     Key,
@@ -76,6 +77,25 @@ class Suffix(Transform[Any]):
         self.closed = True
 
 
+class Between(Transform[Any]):
+    """Two keys that are right each by itself, and wrong together."""
+
+    @classmethod
+    def config(cls) -> ConfigDef:
+        return ConfigDef(
+            tuple(Key(name=name, type=Type.INT, default=0, doc="A bound.") for name in ("low", "low.high"))
+        )
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        if config["low.high"] == 13:
+            raise ConfigError("13 brings bad luck.")
+        if config["low"] > config["low.high"]:
+            raise ConfigError(f"low.high is {config['low.high']}, less than low.", "low")
+
+    def apply(self, record: Any) -> Any:
+        return record
+
+
 class DropAll(Transform[Any]):
     def apply(self, record: Any) -> Any:
         return None
@@ -96,5 +116,10 @@ class IsLong(Predicate[Any]):
     def configure(self, config: Mapping[str, Any]) -> None:
         self.size = config["size"]
 
+        if self.size == 13:
+            raise ConfigError("`size` must not be 13.", "size")
+
     def test(self, record: Any) -> bool:
+        if record.value is None:
+            raise DataError("nothing has no length")
         return len(record.value) >= int(self.size)

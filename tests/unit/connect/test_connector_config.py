@@ -96,6 +96,87 @@ def test_every_wrong_key_is_named() -> None:
     assert "did you mean Json" in found["value.converter"][0]
 
 
+CHAIN = {**SOURCE, "transforms": "a", "transforms.a.type": "Between"}
+
+
+@pytest.mark.parametrize(
+    ("config", "key", "why"),
+    [
+        ({**CHAIN, "transforms.a.low": "3", "transforms.a.low.high": "2"}, "transforms.a.low", "less than"),
+        ({**CHAIN, "transforms.a.low.high": "13"}, "transforms.a.type", "bad luck"),
+        (
+            {**CHAIN, "predicates": "p", "predicates.p.type": "IsLong", "predicates.p.size": "13"},
+            "predicates.p.size",
+            "must not be 13",
+        ),
+        ({**SOURCE, "transforms": "t", "transforms.t.type": "InsertField$Value"}, "transforms.t.type", "nothing"),
+        (
+            {**SOURCE, "transforms": "t", "transforms.t.type": "TimestampConverter$Value",
+             "transforms.t.target.type": "string"},
+            "transforms.t.format",
+            "needs a pattern",
+        ),
+    ],
+)  # fmt: skip
+def test_keys_that_do_not_go_together_are_named(config: dict[str, str], key: str, why: str) -> None:
+    found = errors(config)
+    assert set(found) == {key} and why in found[key][0]
+
+
+def test_what_is_wrong_with_one_key_is_said_once() -> None:
+    assert errors({**CHAIN, "transforms.a.low": "many"}) == {
+        "transforms.a.low": ["Invalid value many for configuration transforms.a.low: Not a number of type INT"]
+    }
+
+
+VERSIONS = ("connector", "value.converter", "transforms.a", "predicates.p")
+
+
+@pytest.mark.parametrize("what", VERSIONS)
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ("latest", None),
+        ("[0.0.1,)", None),
+        ("[99.0,)", "is installed in version"),
+        ("99.0", "is installed in version"),
+        ("[1.0", "Expected a range"),
+        ("(1.0)", "A single version"),
+        ("[2.0,1.0]", "ends (1.0) before it begins (2.0)"),
+    ],
+)
+def test_the_version_of_a_plugin_can_be_required(what: str, wanted: str, why: str | None) -> None:
+    config = {
+        **CHAIN, "predicates": "p", "predicates.p.type": "IsLong", "predicates.p.size": "1",
+        f"{what}.plugin.version": wanted,
+    }  # fmt: skip
+    found = errors(config)
+    if why is None:
+        assert found == {}
+        parse(config, settings())
+        return
+    assert set(found) == {f"{what}.plugin.version"} and why in found[f"{what}.plugin.version"][0]
+    assert len(found[f"{what}.plugin.version"]) == 1
+
+
+def test_a_plugin_that_is_not_of_its_version_any_more_does_not_start() -> None:
+    with pytest.raises(ConfigError, match="is installed in version") as raised:
+        parse({**SOURCE, "connector.plugin.version": "0.5"}, settings())
+    assert raised.value.key == "connector.plugin.version"
+    with pytest.raises(ConfigError) as raised:
+        converters_of({"key.converter": "String", "key.converter.plugin.version": "[0.0.1]"}, settings())
+    assert raised.value.key == "key.converter.plugin.version"
+    version = line(SOURCE, "connector.plugin.version")["value"]
+    assert version["recommended_values"] == ["1.0"] and version["value"] is None
+
+
+def test_where_a_task_runs_is_a_key() -> None:
+    name = "caudal.task.isolation"
+    assert set(errors({**SOURCE, name: "container"})) == {name}
+    assert errors({**SOURCE, name: "Process"}) == {}
+    assert line(SINK, name)["value"]["recommended_values"] == ["thread", "process"]
+
+
 @pytest.mark.parametrize(
     ("given", "why"), [({}, "Missing required"), ({"connector.class": "PartSource"}, "did you mean PartsSource")]
 )

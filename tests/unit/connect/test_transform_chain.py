@@ -68,9 +68,44 @@ def test_the_stage_of_an_error_is_known() -> None:
     assert made.failed.alias == "r" and made.failed.class_name == "com.example.Refuse"
 
 
+def test_an_error_of_a_predicate_is_booked_on_the_predicate() -> None:
+    made = chain(
+        transforms="a",
+        transforms_a_type="Suffix",
+        transforms_a_text="+",
+        transforms_a_predicate="p",
+        predicates="p",
+        predicates_p_type="IsLong",
+        predicates_p_size="3",
+    )
+    with pytest.raises(DataError, match="nothing has no length"):
+        made.apply(SourceRecord({}, {}, "t", None))
+    assert made.failed.alias == "a" and made.failed_class.endswith("IsLong")
+    with pytest.raises(TypeError):
+        made.apply(SourceRecord({}, {}, "t", (1, 2, 3)))
+    assert made.failed_class.endswith("Suffix")
+
+
+PREDICATED = {
+    "transforms": "a",
+    "transforms.a.type": "DropAll",
+    "transforms.a.predicate": "p",
+    "predicates": "p",
+    "predicates.p.type": "IsLong",
+    "predicates.p.size": "3",
+}
+BETWEEN = {"transforms": "a", "transforms.a.type": "Between"}
+
+
 @pytest.mark.parametrize(
     ("config", "key", "why"),
     [
+        ({**PREDICATED, "transforms.a.negate": "maybe"}, "transforms.a.negate", "configuration transforms.a.negate:"),
+        ({**PREDICATED, "predicates.p.size": "13"}, "predicates.p.size", "`predicates.p.size` must not be 13"),
+        ({**PREDICATED, "transforms.a.plugin.version": "99"}, "transforms.a.plugin.version", "is installed in"),
+        ({**PREDICATED, "predicates.p.plugin.version": "99"}, "predicates.p.plugin.version", "is installed in"),
+        ({**BETWEEN, "transforms.a.low": "1"}, "transforms.a.low", "low.high is 0, less than transforms.a.low."),
+        ({**BETWEEN, "transforms.a.low.high": "13"}, "transforms.a.type", "transforms.a.type: 13 brings bad luck."),
         ({"transforms": "a"}, "transforms.a.type", "Missing required"),
         ({"transforms": "a", "transforms.a.type": "Sufix"}, "transforms.a.type", "did you mean Suffix"),
         ({"transforms": "a", "transforms.a.type": "Suffix"}, "transforms.a.text", '"transforms.a.text" which has no'),
@@ -109,10 +144,12 @@ def test_the_keys_of_a_chain_have_its_prefixes() -> None:
     keys = {key.name: key for key in chain_def(config).keys}
     assert list(keys) == [
         "transforms.a.type",
+        "transforms.a.plugin.version",
         "transforms.a.predicate",
         "transforms.a.negate",
         "transforms.a.text",
         "predicates.p.type",
+        "predicates.p.plugin.version",
     ]
     assert keys["transforms.a.text"].group == "Transforms: a"
     recommend = keys["transforms.a.type"].recommender

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import pickle
 import sys
 import uuid
@@ -46,6 +47,22 @@ def test_bytes_are_zero_id_and_avro(registry: RegistryClient) -> None:
     assert data == b"\x00\x00\x00\x00\x02" + b"\x06ana" + b"\x00\x00\x00\x00\x00\x00\x04\x40"
     assert order().deserialize(data) == {"user": "ana", "amount": 2.5}
     assert registry.subjects() == ["orders-value", "other"]
+
+
+def test_the_functions_for_many_records_are_to_be_had(registry: RegistryClient) -> None:
+    serde = order()
+    write = serde.writer()
+    assert registry.subjects() == ["orders-value"]  # registered by then
+    data = write({"user": "ana", "amount": 2.5})
+    reading = order(schema=None).reading(data)
+    assert reading.read(data) == {"user": "ana", "amount": 2.5}
+    assert reading.written == reading.seen and reading.written.id == 1
+    with pytest.raises(SerdeError, match="wire format"):
+        serde.reading(b"x")
+    later = registry.register("orders-value", json.dumps(WITH_NOTE)).id
+    latest = order(schema=None, use_latest_version=True).reading(data)
+    assert (latest.written.id, latest.seen.id) == (1, later)
+    assert latest.read(data) == {"user": "ana", "amount": 2.5, "note": None}
 
 
 def test_logical_types_are_pythons() -> None:

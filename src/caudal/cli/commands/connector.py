@@ -25,6 +25,7 @@ from caudal.cli.connector_text import (
     short_class,
     summary,
     validation_errors,
+    without_framework_keys,
 )
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.output import print_json, print_table
@@ -237,7 +238,10 @@ def plugins(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="What this one can be told.", show_default=False)
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Converters, transforms and predicates too.")] = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", "-a", help="Converters, transforms and predicates too; with a name, all its keys."),
+    ] = False,
     as_json: AsJson = False,
     connect: Connect = DEFAULT_CONNECT,
 ) -> None:
@@ -245,6 +249,8 @@ def plugins(
     with connect_client(connect) as client:
         if name is not None:
             keys = client.ask("GET", f"/connector-plugins/{quote(name, safe='')}/config")
+            if not everything:
+                keys = without_framework_keys(keys)
             print_json(keys) if as_json else print_keys(keys)
             return
         query = {"connectorsOnly": str(not everything).lower(), "detail": "true"}

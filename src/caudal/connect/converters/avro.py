@@ -19,7 +19,7 @@ from caudal.connect.converters.shaping import Shape
 from caudal.connect.data import Schema
 from caudal.registry.client import RegisteredSchema
 from caudal.serde.avro import Avro
-from caudal.serde.registry_serde import Read, Write
+from caudal.serde.registry_serde import Read, Reading, Write
 from caudal.serde.serde import cannot_read, cannot_write
 from caudal.serde.wire_format import HEAD_BYTES, head
 
@@ -36,7 +36,7 @@ class _ConnectAvro(Avro):
     def _encoder(self, schema: RegisteredSchema) -> Write:
         from fastavro import schemaless_writer
 
-        parsed = self._parsed(schema)
+        parsed = self.parsed(schema)
         begin = head(schema.id)
         if not self.use_latest_version and self.schema_id is None:  # else there may be fields that the value has not
             with suppress(Unsupported):
@@ -56,8 +56,8 @@ class _ConnectAvro(Avro):
     def _decoder(self, writer: RegisteredSchema, reader: RegisteredSchema | None) -> Read:
         from fastavro import schemaless_reader
 
-        written = self._parsed(writer)
-        wanted = None if reader is None or reader.text == writer.text else self._parsed(reader)
+        written = self.parsed(writer)
+        wanted = None if reader is None or reader.text == writer.text else self.parsed(reader)
 
         def failed(data: bytes, error: Exception) -> Exception:
             said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
@@ -116,8 +116,8 @@ class AvroConverter(RegistryConverter):
         text = orjson.dumps(AvroWriter(self.options).schema(schema)).decode()
         return Format(text, writing(schema, AvroWriter(self.options)).shape)
 
-    def connect_of(self, registered: RegisteredSchema, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
-        made = AvroReader(reader._parsed(registered), self.options)
+    def connect_of(self, reading: Reading, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
+        made = AvroReader(reader.parsed(reading.seen), self.options)
         return made.schema, made.shape
 
 

@@ -12,12 +12,13 @@ import orjson
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def
 from caudal.connect.converter import Decoded
 from caudal.connect.converters.json_schema_schemas import ONE_OF, JsonSchemaReader, json_schema_of
-from caudal.connect.converters.json_schemas import InexactDecimal, JsonStyle, reading, writing
+from caudal.connect.converters.json_schemas import InexactDecimal, JsonStyle, writing
+from caudal.connect.converters.json_schemas import reading as shaped
 from caudal.connect.converters.registry import REGISTRY_KEYS, Format, RegistryConverter
 from caudal.connect.converters.shaping import Shape
 from caudal.connect.data import Schema
-from caudal.registry.client import RegisteredSchema
 from caudal.serde.json_schema import JsonSchema
+from caudal.serde.registry_serde import Reading
 from caudal.serde.wire_format import HEAD_BYTES
 
 
@@ -77,7 +78,7 @@ class JsonSchemaConverter(RegistryConverter):
             assert shape is not None
             return Decoded(schema, shape(json.loads(data[HEAD_BYTES:], parse_float=Decimal)))
 
-    def connect_of(self, registered: RegisteredSchema, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
-        documents = {name: reader._loaded(other.text) for name, other in reader._referenced(registered)}
-        schema = JsonSchemaReader(reader._loaded(registered.text), documents, self._style, self.options).schema
-        return schema, reading(schema, self._style).shape
+    def connect_of(self, reading: Reading, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
+        document, others = reader.documents(reading.seen)
+        schema = JsonSchemaReader(document, others, self._style, self.options).schema
+        return schema, shaped(schema, self._style).shape

@@ -10,8 +10,8 @@ from caudal.connect.converters.protobuf_schemas import ProtobufWriter
 from caudal.connect.converters.registry import REGISTRY_KEYS, Format, RegistryConverter
 from caudal.connect.converters.shaping import Shape
 from caudal.connect.data import Schema
-from caudal.registry.client import RegisteredSchema
-from caudal.serde.protobuf import Protobuf, _at, _named
+from caudal.serde.protobuf import Protobuf
+from caudal.serde.registry_serde import Reading
 from caudal.serde.wire_format import HEAD_BYTES, read_message_indexes
 
 
@@ -55,11 +55,6 @@ class ProtobufConverter(RegistryConverter):
         except ValueError:
             return b""  # the serde says what is wrong
 
-    def connect_of(self, registered: RegisteredSchema, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
-        path, _ = read_message_indexes(data)
-        written = reader._schema(int.from_bytes(data[1:HEAD_BYTES], "big"))
-        descriptor = _at(reader._file(written), path)
-        if registered.id != written.id:
-            descriptor = _named(reader._file(registered), descriptor.full_name)
-        made = ProtobufReader(descriptor, self.options)
+    def connect_of(self, reading: Reading, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
+        made = ProtobufReader(reader.message_of(data, reading.written, reading.seen), self.options)
         return made.schema, made.shape

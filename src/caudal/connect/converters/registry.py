@@ -16,8 +16,7 @@ from caudal.connect.converter import Converter, Decoded
 from caudal.connect.converters.shaping import Shape
 from caudal.connect.data import BOOLEAN, BYTES, FLOAT64, INT64, STRING, Kind, Schema
 from caudal.connect.errors import DataError, RetriableError
-from caudal.registry.client import RegisteredSchema
-from caudal.serde.registry_serde import Read, RegistrySerde, Write
+from caudal.serde.registry_serde import Read, Reading, RegistrySerde, Write
 from caudal.serde.serde import SchemasUnavailable, SerdeError
 from caudal.serde.subjects import RECORD, TOPIC, TOPIC_RECORD
 
@@ -183,7 +182,7 @@ class RegistryConverter(Converter):
                     **self._settings,
                     **format.more,
                 )
-                found = serde._writer(None), format.shape  # the schema is registered now
+                found = serde.writer(), format.shape  # the schema is registered now
             except SchemasUnavailable as error:
                 raise RetriableError(str(error)) from None
             except SerdeError as error:
@@ -230,12 +229,12 @@ class RegistryConverter(Converter):
         return self._reader
 
     def _first_read(self, reader: Any, data: bytes) -> tuple[Read, Schema, Shape | None]:
-        reader.deserialize(data)  # says what is wrong with a head
-        id = int.from_bytes(data[1:5], "big")
-        schema, shape = self.connect_of(reader._schema_to_read() or reader._schema(id), reader, data)
+        reading = reader.reading(data)  # says what is wrong with a head
+        reading.read(data)  # and with the first record
+        schema, shape = self.connect_of(reading, reader, data)
         if len(self._known) >= self.options["schemas.cache.config"]:
             self._known.clear()
-        self._known[self.head_of(data)] = found = reader._readers[id], schema, shape
+        self._known[self.head_of(data)] = found = reading.read, schema, shape
         return found
 
     def head_of(self, data: bytes) -> bytes:
@@ -246,7 +245,7 @@ class RegistryConverter(Converter):
         return {}
 
     @abstractmethod
-    def connect_of(self, registered: RegisteredSchema, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
+    def connect_of(self, reading: Reading, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
         """The schema of what the serde has read, and how its values become Connect's; None: they are."""
 
 

@@ -22,6 +22,14 @@ def connector_type(config: Mapping[str, str]) -> str:
         return "unknown"
 
 
+def version_of(config: Mapping[str, str]) -> str | None:
+    """Of the connector's class; None where there is none."""
+    try:
+        return find(config.get("connector.class", ""), PluginKind.SOURCE, PluginKind.SINK).version
+    except ConnectError:
+        return None
+
+
 def not_found(name: str) -> RestError:
     return RestError(404, f"Connector {name} not found")
 

@@ -10,14 +10,13 @@ import logging
 import queue
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
 from caudal.connect.connector import Connector
 from caudal.connect.connector_config import connector_plugin, parse
-from caudal.connect.errors import ConnectError
+from caudal.connect.errors import ConnectError, trace_of
 from caudal.connect.runtime.model import State
 from caudal.connect.runtime.secrets import Filled
 from caudal.connect.runtime.settings import WorkerSettings
@@ -54,6 +53,7 @@ class ConnectorRun:
         self._filled: Filled | None = None
         self._connector: Connector | None = None
         self._most = 1
+        self._is_enforced = True
         self._fill_in = fill_in
         self._listener = listener
         self._asked: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
@@ -78,8 +78,9 @@ class ConnectorRun:
         return not self._thread.is_alive()
 
     def abandon(self) -> None:
-        """Whatever it still says is not heard."""
+        """Whatever it still says is not heard. When it comes back, it is told that it was given up, and stopped."""
         self._abandoned = True
+        self.stop()
 
     def is_stuck(self) -> bool:
         return self.started is None and self._thread.is_alive() and time.monotonic() - self._begun > START_SECONDS
@@ -96,10 +97,16 @@ class ConnectorRun:
         failure: Exception | None = None
         try:
             self._begin()
+            if self._abandoned:
+                raise ConnectError(f"The connector {self.name} has not started in time and was abandoned.")
             self._serve()
         except Exception as error:
             failure = error
-            log.warning("the connector %s has failed: %s", self.name, self._hide(trace_of(error)))
+        except BaseException as error:  # SystemExit and the like: a connector may do anything, and ends only itself
+            failure = ConnectError(f"{type(error).__name__}: {error}")
+            failure.__cause__ = error
+        if failure is not None:
+            log.warning("the connector %s has failed: %s", self.name, self._hide(trace_of(failure)))
         if self._connector is not None:
             if failure is not None:
                 self._call("on_failure", partial(self._connector.on_failure, failure, None))
@@ -116,6 +123,7 @@ class ConnectorRun:
         given = parse(config, self._settings)
         self.version = plugin.version
         self._most = int(given["tasks.max"])
+        self._is_enforced = bool(given["tasks.max.enforce"])
         connector: Connector = plugin.cls()
         connector.name = self.name
         connector.context = self
@@ -140,11 +148,16 @@ class ConnectorRun:
                 self._call("on_failure", partial(connector.on_failure, *given))
 
     def _tasks(self, connector: Connector) -> None:
+        if self._abandoned:
+            return
         configs = connector.task_configs(self._most)
         if len(configs) > self._most:
-            raise ConnectError(
+            wrong = (
                 f"The connector {self.name} has made {len(configs)} task configurations, but tasks.max is {self._most}."
             )
+            if self._is_enforced:
+                raise ConnectError(wrong)
+            log.warning("%s It may, because of tasks.max.enforce=false.", wrong)
         if not self._abandoned:
             self._listener.on_task_configs([{str(k): v for k, v in config.items()} for config in configs])
 
@@ -158,10 +171,5 @@ class ConnectorRun:
     def _call(self, what: str, call: Callable[[], None]) -> None:
         try:
             call()
-        except Exception:
+        except BaseException:
             log.exception("%s of the connector %s has failed", what, self.name)
-
-
-def trace_of(error: BaseException) -> str:
-    """What `/status` shows: the sentence first, so that it is found where only a line is shown."""
-    return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}".rstrip()

@@ -41,6 +41,8 @@ class DistributedHerder(RestHerder):
         outlook = Outlook(self._configs_up_to, self._released)
         self._membership = Membership(settings, outlook, lambda: self.queue.post(_nothing))
         self._pool = ThreadPoolExecutor(4, thread_name_prefix="connect-worker")
+        # Of its own: those of the first may all be waiting for what is fenced here.
+        self._fencers = ThreadPoolExecutor(4, thread_name_prefix="connect-fence")
         self._assigned = NOTHING
         self._assigned_at = 0  # the config offset that the assignment was made for
         self._member_id = ""
@@ -60,7 +62,11 @@ class DistributedHerder(RestHerder):
     def close(self) -> None:
         self._membership.leave()
         self._store.stop()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._fencers):
+            pool.shutdown(wait=False, cancel_futures=True)
+        for name, fencing in self._fencing.items():
+            if not fencing.done():
+                fencing.set_exception(ConnectError(f"The worker stops before earlier tasks of {name} were fenced."))
 
     def tick(self) -> None:
         joined = self._membership.poll(TICK_SECONDS, self._assigned, self.configs)
@@ -165,6 +171,11 @@ class DistributedHerder(RestHerder):
     def newest(self) -> Configs:
         return self._store.snapshot
 
+    def metrics(self) -> dict[str, dict[str, float]]:
+        found = super().metrics()
+        found[""] |= {"epoch": self.runs.group_generation, "leader": float(self._leads), **self._membership.metrics()}
+        return found
+
     def check_leader(self) -> None:
         if self._leads and not self._membership.is_rebalancing():
             return
@@ -206,7 +217,7 @@ class DistributedHerder(RestHerder):
     def _send_task_configs(self, leader: str, name: str, configs: list[dict[str, str]]) -> None:
         try:
             worker_client.send_task_configs(leader, name, configs, self._store.snapshot.session_key)
-        except RestError as error:
+        except Exception as error:  # whatever it is: without tasks the connector does nothing
             log.warning("the leader has not taken the tasks of %s: %s; it is asked again", name, error)
             self.ask_for_tasks_again(name)
 
@@ -295,7 +306,7 @@ class DistributedHerder(RestHerder):
             done.set_result(None)
             return done
         self._fencing[name] = done
-        self._pool.submit(self._fence, name, configs, done)
+        self._fencers.submit(self._fence, name, configs, done)
         return done
 
     def _fence(self, name: str, configs: Configs, done: Future[None]) -> None:
@@ -304,9 +315,12 @@ class DistributedHerder(RestHerder):
         try:
             fence(self.settings, name, configs.fenced.get(name, (0, 0))[0], configs.connectors[name])
             self.ask(lambda: self._note_fenced(name, configs))
-            done.set_result(None)
         except Exception as error:
-            done.set_exception(error)
+            if not done.done():
+                done.set_exception(error)
+        else:
+            if not done.done():
+                done.set_result(None)
 
     def _note_fenced(self, name: str, configs: Configs) -> None:
         if self._store.snapshot.generation(name) != configs.generation(name):

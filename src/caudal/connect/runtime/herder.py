@@ -18,6 +18,7 @@ from caudal.connect.connector_config import as_texts
 from caudal.connect.errors import ConnectError
 from caudal.connect.plugins import add_plugin_path
 from caudal.connect.runtime import answers, config_state
+from caudal.connect.runtime.answers import FAILED
 from caudal.connect.runtime.config_state import Asked, Configs, LogLevel, Record
 from caudal.connect.runtime.log_levels import LEVELS, set_log_level
 from caudal.connect.runtime.model import Rebalancing, RestError, State, TargetState, TaskId
@@ -63,6 +64,7 @@ class WorkerHerder:
         )
         self._thread = threading.Thread(target=self._main, name="connect-herder", daemon=True)
         self._cluster_id: str | None = None
+        self._offsets_changing: set[str] = set()  # connectors whose offsets somebody changes just now
 
     # -- what subclasses do ------------------------------------------------------------------------------------------
 
@@ -140,10 +142,11 @@ class WorkerHerder:
             except Exception:
                 log.exception("the herder's thread goes on after an error")
                 self.stopping.wait(RETRY_SECONDS)
-        self.runs.stop_all()
-        self.statuses.flush()
-        self.close()
-        self.statuses.stop()
+        for step in (self.queue.close, self.runs.stop_all, self.statuses.flush, self.close, self.statuses.stop):
+            try:
+                step()
+            except Exception:  # the others are due all the same: a group that is not left waits for this worker
+                log.exception("the worker goes on with its end after an error")
 
     def ask(self, call: Callable[[], T]) -> T:
         """The answer of the herder's thread. While the group is being rebalanced it is asked again, for a while."""
@@ -175,9 +178,10 @@ class WorkerHerder:
 
     def on_status(self, id: TaskId | str, status: Status) -> None:
         """Seen in the status topic, from any worker; in any thread."""
-        if isinstance(id, TaskId) and status.trace and status.state in (State.FAILED, State.RESTARTING):
+        is_theirs = status.worker_id != self.worker_id
+        if isinstance(id, TaskId) and status.trace and (status.state in FAILED or is_theirs):
             self.queue.post(lambda: self.runs.tell_failure(id, status))
-        elif status.state is State.UNASSIGNED and status.worker_id != self.worker_id:
+        if status.state is State.UNASSIGNED and is_theirs:
             self.queue.post(lambda: self.runs.hear_goodbye(id, status))
 
     def _on_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:

@@ -36,6 +36,7 @@ from caudal.connect.runtime.group_protocol import (
     encode_metadata,
 )
 from caudal.connect.runtime.settings import WorkerSettings
+from caudal.connect.runtime.tasks.task_metrics import TaskMetrics
 
 log = logging.getLogger("caudal.connect.membership")
 
@@ -86,6 +87,9 @@ class Membership:
         self._join_ended = threading.Event()
         self._joined_at: float | None = None
         self._unreachable_since: float | None = None
+        self._join_began = 0.0
+        self._rebalances = TaskMetrics()
+        self._rounds = 0
 
     def start(self) -> None:
         settings = self._settings
@@ -128,11 +132,26 @@ class Membership:
         joined, coordinator.joined = coordinator.joined, None
         if joined is not None:
             self._joined_at = time.monotonic()
+            self._rounds += 1
+            self._rebalances.sample("rebalance-{}-time-ms", (self._joined_at - self._join_began) * 1000)
         return joined
+
+    def metrics(self) -> dict[str, float]:
+        """Kafka Connect's connect-worker-rebalance-metrics, as far as they are numbers. Any thread may ask."""
+        since = -1.0 if self._joined_at is None else (time.monotonic() - self._joined_at) * 1000
+        times = self._rebalances.values()
+        return {
+            "completed-rebalances-total": self._rounds,
+            "rebalancing": float(self.is_rebalancing()),
+            "rebalance-avg-time-ms": times.get("rebalance-avg-time-ms", 0.0),
+            "rebalance-max-time-ms": times.get("rebalance-max-time-ms", 0.0),
+            "time-since-last-rebalance-ms": since,
+        }
 
     def _join(self, coordinator: _Coordinator, seconds: float) -> None:
         # Not `ensure_active_group` with a time-out: it forgets a join that ends between two calls, and begins anew.
         if self._joining is None:
+            self._join_began = time.monotonic()
             self._joining = self._client._manager.call_soon(coordinator.ensure_active_group_async)
             self._join_ended.clear()
             self._joining.add_both(lambda _: self._join_ended.set())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from caudal.connect.errors import ConnectError
-from caudal.connect.runtime.offset_store import Entries, identity
+from caudal.connect.runtime.offset_store import Entries, Wanted, identity
 
 _LOCK = threading.Lock()  # of all files: several tasks of one process have a store each
 
@@ -26,8 +26,10 @@ class OffsetFile:
         with _LOCK:
             return [(one["partition"], one["offset"]) for one in self._read().get(connector, {}).values()]
 
-    def write(self, connector: str, entries: Entries) -> None:
+    def write(self, connector: str, entries: Entries, is_wanted: Wanted | None = None) -> None:
         with _LOCK:
+            if is_wanted is not None and not is_wanted():
+                raise ConnectError(f"These offsets of connector {connector} are not written: its task was abandoned.")
             content = self._read()
             offsets = content.setdefault(connector, {})
             for partition, offset in entries:

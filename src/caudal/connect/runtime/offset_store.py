@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
@@ -30,7 +30,10 @@ Partition = Mapping[str, Any]
 Offset = Mapping[str, Any]
 Entries = Iterable[tuple[Partition, Offset | None]]
 
+Wanted = Callable[[], bool]  # whether whoever writes may still do so; it can be given up while it waits
+
 CALL_SECONDS = 30.0
+FLUSH_SLICE = 0.2
 READ_SECONDS = 180.0  # transactions that stand in the way end within their own time limit
 
 
@@ -38,7 +41,7 @@ class OffsetStore(Protocol):
     def read_all(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Every source partition of the connector with its offset, as of now."""
 
-    def write(self, connector: str, entries: Entries) -> None:
+    def write(self, connector: str, entries: Entries, is_wanted: Wanted | None = None) -> None:
         """Durable when it returns; ConnectError when that is not known. An offset of None forgets the partition."""
 
     def close(self) -> None: ...
@@ -205,7 +208,7 @@ class KafkaOffsetStore:
         key = known.key if known is not None else to_json([connector, partition])
         return key, None if offset is None else to_json(offset)
 
-    def write(self, connector: str, entries: Entries) -> None:
+    def write(self, connector: str, entries: Entries, is_wanted: Wanted | None = None) -> None:
         entries = list(entries)
         if self._beneath is not None and (forgotten := [(p, o) for p, o in entries if o is None]):
             self._beneath.write(connector, forgotten)
@@ -213,20 +216,30 @@ class KafkaOffsetStore:
         with self._writing:
             self.ensure_topic()
             producer = self._open_producer()
+            self._check(connector, is_wanted)
             for partition, offset in entries:
                 key, value = self.encode(connector, partition, offset)
                 producer.produce(
                     self.topic, value, key, on_delivery=lambda error, _: refused.append(error) if error else None
                 )
-            if producer.flush(CALL_SECONDS) > 0:
+            deadline = time.monotonic() + CALL_SECONDS
+            while producer.flush(FLUSH_SLICE) > 0 and time.monotonic() < deadline:
+                if is_wanted is not None and not is_wanted():
+                    break
+            if len(producer) > 0:
                 self._producer = None  # what it still holds must not be written after what comes next
                 producer.purge()
+                self._check(connector, is_wanted)
                 raise ConnectError(
                     f"The offsets of connector {connector} could not be written to '{self.topic}' "
                     f"in {CALL_SECONDS:.0f} s; is the broker there?"
                 )
         if refused:
             raise ConnectError(f"The topic '{self.topic}' refused offsets of {connector}: {refused[0].str()}.")
+
+    def _check(self, connector: str, is_wanted: Wanted | None) -> None:
+        if is_wanted is not None and not is_wanted():
+            raise ConnectError(f"These offsets of connector {connector} are not written: its task was abandoned.")
 
     def ensure_topic(self) -> None:
         """Compacted, with as many partitions as the worker's settings say, unless it is there."""

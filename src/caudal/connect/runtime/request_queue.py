@@ -10,6 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from caudal.connect.runtime.model import RestError
+
 T = TypeVar("T")
 Call = Callable[[], Any]
 
@@ -18,6 +20,8 @@ class RequestQueue:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._heap: list[tuple[float, int, Call]] = []
+        self._asked: set[Future[Any]] = set()  # not answered yet
+        self._is_closed = False
         self._numbers = itertools.count()
         self._changed = threading.Condition()
 
@@ -32,6 +36,8 @@ class RequestQueue:
         answer: Future[T] = Future()
 
         def run() -> None:
+            with self._changed:
+                self._asked.discard(answer)
             if not answer.set_running_or_notify_cancel():
                 return
             try:
@@ -39,8 +45,23 @@ class RequestQueue:
             except BaseException as error:  # whoever asked gets it
                 answer.set_exception(error)
 
+        with self._changed:
+            if self._is_closed:
+                answer.set_exception(_stopped())
+                return answer
+            self._asked.add(answer)
         self.post(run)
         return answer
+
+    def close(self) -> None:
+        """Nobody takes calls any more: whoever waits for an answer hears so, now and later."""
+        with self._changed:
+            self._is_closed = True
+            waiting, self._asked = self._asked, set()
+            self._heap.clear()
+        for answer in waiting:
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(_stopped())
 
     def take(self, seconds: float) -> Call | None:
         """The next call that is due, after waiting for one for so long."""
@@ -54,3 +75,7 @@ class RequestQueue:
                 if now >= deadline:
                     return None
                 self._changed.wait(until - now)
+
+
+def _stopped() -> RestError:
+    return RestError(503, "This worker is stopping: ask another one.")

@@ -7,8 +7,9 @@ database that does not answer holds up nobody else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import TimeoutError as AnswerTimeout
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -125,6 +126,7 @@ class RestHerder(WorkerHerder):
         def delete() -> None:
             self.check_leader()
             self._must_exist(name)
+            self._must_be_free(name)
             self.write(config_state.removal_records(name))
 
         self.ask(delete)
@@ -133,6 +135,7 @@ class RestHerder(WorkerHerder):
         def aim() -> None:
             self.check_leader()
             self._must_exist(name)
+            self._must_be_free(name)
             records = [config_state.target_record(name, target)]
             if target is TargetState.STOPPED:
                 records += config_state.task_records(name, [])  # a stopped connector has no tasks
@@ -187,16 +190,26 @@ class RestHerder(WorkerHerder):
         return {"offsets": self._offsets(name).read()}
 
     def alter_offsets(self, name: str, body: Mapping[str, Any]) -> str:
-        self._may_change_offsets(name)
-        return self._offsets(name).alter(body)
+        with self._changing_offsets(name):
+            return self._offsets(name).alter(body)
 
     def reset_offsets(self, name: str) -> str:
-        self._may_change_offsets(name)
-        return self._offsets(name).reset()
+        with self._changing_offsets(name):
+            return self._offsets(name).reset()
 
-    def _may_change_offsets(self, name: str) -> None:
-        self.ask(self.check_leader)
+    @contextmanager
+    def _changing_offsets(self, name: str) -> Iterator[None]:
+        """Meanwhile the connector stays as it is: nothing begins where it should not."""
+        self.ask(lambda: self._begin_to_change_offsets(name))
+        try:
+            yield
+        finally:
+            self._offsets_changing.discard(name)
+
+    def _begin_to_change_offsets(self, name: str) -> None:
+        self.check_leader()
         self._must_exist(name)
+        self._must_be_free(name)
         configs = self.newest()
         if configs.target(name) is not TargetState.STOPPED or configs.tasks(name):
             raise RestError(
@@ -204,6 +217,7 @@ class RestHerder(WorkerHerder):
                 "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for "
                 f"the specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint",
             )
+        self._offsets_changing.add(name)
 
     def _offsets(self, name: str) -> ConnectorOffsets:
         configs = self.newest()
@@ -232,6 +246,10 @@ class RestHerder(WorkerHerder):
         if errors:
             raise answers.invalid(errors)
         return texts
+
+    def _must_be_free(self, name: str) -> None:
+        if name in self._offsets_changing:
+            raise RestError(409, f"The offsets of connector {name} are being changed at the moment; try again.")
 
     def _must_exist(self, name: str) -> None:
         if name not in self.newest():

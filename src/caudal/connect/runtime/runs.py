@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from caudal.connect.errors import ConnectError
+from caudal.connect.errors import ConnectError, trace_of
+from caudal.connect.runtime import answers
 from caudal.connect.runtime.config_state import Configs
-from caudal.connect.runtime.connector_run import START_SECONDS, ConnectorRun, trace_of
+from caudal.connect.runtime.connector_run import START_SECONDS, ConnectorRun
 from caudal.connect.runtime.group_protocol import Load
 from caudal.connect.runtime.model import Listener, RunningTask, State, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.request_queue import RequestQueue
 from caudal.connect.runtime.restarts import Restarts
+from caudal.connect.runtime.run_reports import ConnectorReports, TaskReports
 from caudal.connect.runtime.secrets import Filled
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.statuses import Status, Statuses
@@ -34,26 +36,31 @@ TaskConfigs = Callable[[str, list[dict[str, str]]], None]
 # Calls the second when the tasks of this connector may start, or the third with the reason why not; in any thread.
 Prepare = Callable[[str, Callable[[], None], Callable[[Exception], None]], None]
 
+CONNECTOR_STOP_SECONDS = 1.0  # at least, however long tasks took
 COUNTED = (State.RUNNING, State.PAUSED, State.FAILED, State.UNASSIGNED, State.RESTARTING)
 # A run that got this far did some work: its restarts are counted from none.
 PROGRESS = ("source-record-write-total", "sink-record-send-total", "offset-commit-success-total")
 
 
 @dataclass(eq=False)
-class _Connector:
+class ConnectorEntry:
     """One run of a connector. Its identity tells late reports of earlier runs apart."""
 
     made_of: tuple[int, TargetState]
     run: ConnectorRun | None = None
     state: State = State.UNASSIGNED
+    trace: str | None = None
+    version: str | None = None
 
 
 @dataclass(eq=False)
-class _Task:
+class TaskEntry:
     generation: int
     target: TargetState
     run: RunningTask | None = None
     state: State = State.UNASSIGNED
+    trace: str | None = None
+    version: str | None = None  # of its connector
 
 
 class Runs:
@@ -81,10 +88,12 @@ class Runs:
         self._prepare = prepare
         self._may_run = may_run
         self._configs = Configs()
-        self._connectors: dict[str, _Connector] = {}
-        self._tasks: dict[TaskId, _Task] = {}
+        self._connectors: dict[str, ConnectorEntry] = {}
+        self._tasks: dict[TaskId, TaskEntry] = {}
         self._counts = {
-            f"{what}-startup-{how}-total": 0.0 for what in ("connector", "task") for how in ("attempts", "failure")
+            f"{what}-startup-{how}-total": 0.0
+            for what in ("connector", "task")
+            for how in ("attempts", "success", "failure")
         }
         self._restarts = Restarts(
             settings.restart_backoff_seconds, settings.restart_backoff_max_seconds, settings.restart_attempts
@@ -98,7 +107,7 @@ class Runs:
         """Of this worker (""), of connectors by what their tasks here do, and of the tasks. Any thread may ask."""
         connectors, tasks = dict(self._connectors), dict(self._tasks)
         found: dict[str, dict[str, float]] = {
-            "": {"connector-count": len(connectors), "task-count": len(tasks), **self._counts}
+            "": {"connector-count": len(connectors), "task-count": len(tasks), **with_percentages(self._counts)}
         }
         for name in {*connectors, *(id.connector for id in tasks)}:
             states = [task.state for id, task in tasks.items() if id.connector == name]
@@ -130,14 +139,15 @@ class Runs:
             self._aim(id, configs.target(id.connector))
 
     def stop_all(self, quietly: bool = False) -> None:
-        self._stop(self.load, quietly)
+        """`quietly`: others may have taken over already, so nothing is said of it."""
+        self._stop(self.load, None if quietly else State.UNASSIGNED)
 
     def restart_connector(self, name: str) -> bool:
         if name not in self._connectors:
             return False
         self._restarts.forget(name)
         self._publish(name, State.RESTARTING)
-        self._stop(Load(frozenset([name])), quietly=True)
+        self._stop(Load(frozenset([name])), State.RESTARTING)
         if name in self._configs:
             self._start_connector(name)
         return True
@@ -148,7 +158,7 @@ class Runs:
         for id in mine:
             self._restarts.forget(id)
             self._publish(id, State.RESTARTING)
-        self._stop(Load(tasks=frozenset(mine)), quietly=True)
+        self._stop(Load(tasks=frozenset(mine)), State.RESTARTING)
         for id in mine:
             if self._is_configured(id):
                 self._begin_task(id)
@@ -170,10 +180,9 @@ class Runs:
             return
         task = self._tasks.get(id) if isinstance(id, TaskId) else None
         connector = self._connectors.get(id) if isinstance(id, str) else None
-        if task is not None and task.state is not State.UNASSIGNED:
-            self._publish(id, task.state)
-        elif connector is not None and connector.state is not State.UNASSIGNED:
-            self._publish(id, connector.state, version=connector.run.version if connector.run is not None else None)
+        entry = task or connector
+        if entry is not None and entry.state is not State.UNASSIGNED:
+            self._publish(id, entry.state, entry.trace, entry.version)
 
     def look_after(self) -> None:
         """Gives up connectors whose start hangs. Called now and then."""
@@ -193,10 +202,10 @@ class Runs:
         return self._connectors[name].made_of == self._connector_key(name)
 
     def _start_connector(self, name: str) -> None:
-        connector = self._connectors[name] = _Connector(self._connector_key(name))
+        connector = self._connectors[name] = ConnectorEntry(self._connector_key(name))
         target = self._configs.target(name)
         if target is TargetState.STARTED:
-            reports = _ConnectorReports(self, name, connector)
+            reports = ConnectorReports(self, name, connector)
             connector.run = ConnectorRun(name, self._configs.connectors[name], self._settings, self._fill_in, reports)
             connector.run.start()
             self._counts["connector-startup-attempts-total"] += 1
@@ -205,20 +214,22 @@ class Runs:
             connector.state = State.PAUSED if target is TargetState.PAUSED else State.STOPPED
             self._publish(name, connector.state)
 
-    def connector_reports(self, name: str, connector: _Connector, state: State, trace: str | None) -> None:
+    def connector_reports(self, name: str, connector: ConnectorEntry, state: State, trace: str | None) -> None:
         if self._connectors.get(name) is not connector:
             return  # of a run that was replaced
         if state is State.RUNNING:
-            connector.state = state
-            self._publish(name, state, version=connector.run.version if connector.run is not None else None)
+            self._counts["connector-startup-success-total"] += 1
+            connector.state, connector.trace = state, None
+            connector.version = connector.run.version if connector.run is not None else None
+            self._publish(name, state, version=connector.version)
         elif state is State.FAILED:
             self._connector_failed(name, connector, trace)
 
-    def task_configs_reported(self, name: str, connector: _Connector, configs: list[dict[str, str]]) -> None:
+    def task_configs_reported(self, name: str, connector: ConnectorEntry, configs: list[dict[str, str]]) -> None:
         if self._connectors.get(name) is connector:
             self._on_task_configs(name, configs)
 
-    def _connector_failed(self, name: str, connector: _Connector, trace: str | None) -> None:
+    def _connector_failed(self, name: str, connector: ConnectorEntry, trace: str | None) -> None:
         run = connector.run
         if run is None or run.started is None:
             self._counts["connector-startup-failure-total"] += 1
@@ -226,11 +237,12 @@ class Runs:
         delay = self._restarts.failed(name, ran > self._settings.restart_backoff_max_seconds)
         connector.run = None
         connector.state = State.FAILED if delay is None else State.RESTARTING
-        self._publish(name, connector.state, trace, run.version if run is not None else None)
+        connector.trace, connector.version = trace, run.version if run is not None else None
+        self._publish(name, connector.state, trace, connector.version)
         if delay is not None:
             self._queue.post(lambda: self._try_connector_again(name, connector), delay)
 
-    def _try_connector_again(self, name: str, connector: _Connector) -> None:
+    def _try_connector_again(self, name: str, connector: ConnectorEntry) -> None:
         if self._connectors.get(name) is connector and name in self._configs:
             self._start_connector(name)
 
@@ -241,7 +253,7 @@ class Runs:
 
     def _begin_task(self, id: TaskId) -> None:
         name = id.connector
-        task = self._tasks[id] = _Task(self._configs.generation(name), self._configs.target(name))
+        task = self._tasks[id] = TaskEntry(self._configs.generation(name), self._configs.target(name))
 
         def start() -> None:
             self._queue.post(lambda: self._run_task(id, task))
@@ -251,7 +263,7 @@ class Runs:
 
         self._prepare(name, start, refuse)
 
-    def _run_task(self, id: TaskId, task: _Task) -> None:
+    def _run_task(self, id: TaskId, task: TaskEntry) -> None:
         if self._tasks.get(id) is not task or not self._is_current_task(id):
             return
         configs = self._configs
@@ -267,7 +279,8 @@ class Runs:
                 len(configs.tasks(id.connector)),
             )
             task.target = target
-            reports = _TaskReports(self, id, task)
+            task.version = answers.version_of(spec.connector_config)
+            reports = TaskReports(self, id, task)
             check = partial(self._may_run, id, task.generation)
             self._counts["task-startup-attempts-total"] += 1
             task.run = self._start_task(spec, self._settings, reports, target, check)
@@ -275,27 +288,29 @@ class Runs:
             log.warning("the task %s cannot start", id, exc_info=error)
             self.task_reports(id, task, State.FAILED, trace_of(error))
 
-    def task_reports(self, id: TaskId, task: _Task, state: State, trace: str | None) -> None:
+    def task_reports(self, id: TaskId, task: TaskEntry, state: State, trace: str | None) -> None:
         if self._tasks.get(id) is not task:
             return  # of a run that was replaced
         if state is State.FAILED:
             self._task_failed(id, task, trace)
         elif state is not State.UNASSIGNED:  # who stops a task says so itself
-            task.state = state
-            self._publish(id, state, trace)
+            if task.state is State.UNASSIGNED:
+                self._counts["task-startup-success-total"] += 1
+            task.state, task.trace = state, trace
+            self._publish(id, state, trace, task.version)
 
-    def _task_failed(self, id: TaskId, task: _Task, trace: str | None) -> None:
+    def _task_failed(self, id: TaskId, task: TaskEntry, trace: str | None) -> None:
         metrics = task.run.metrics() if task.run is not None else {}
         if task.state is State.UNASSIGNED:
             self._counts["task-startup-failure-total"] += 1
         delay = self._restarts.failed(id, any(metrics.get(name, 0) > 0 for name in PROGRESS))
         task.run = None
-        task.state = State.FAILED if delay is None else State.RESTARTING
-        self._publish(id, task.state, trace)
+        task.state, task.trace = State.FAILED if delay is None else State.RESTARTING, trace
+        self._publish(id, task.state, trace, task.version)
         if delay is not None:
             self._queue.post(lambda: self._try_task_again(id, task), delay)
 
-    def _try_task_again(self, id: TaskId, task: _Task) -> None:
+    def _try_task_again(self, id: TaskId, task: TaskEntry) -> None:
         if self._tasks.get(id) is task and task.run is None:
             self._begin_task(id)
 
@@ -309,28 +324,50 @@ class Runs:
 
     # -- both --------------------------------------------------------------------------------------------------------
 
-    def _stop(self, load: Load, quietly: bool = False) -> None:
-        """All at the same time, and no longer than task.shutdown.graceful.timeout.ms for all together."""
+    def _stop(self, load: Load, last: State | None = State.UNASSIGNED) -> None:
+        """All at the same time, and no longer than task.shutdown.graceful.timeout.ms for all together; tasks before
+        connectors, which are to hear of those that do not stop. `last` is what is said of them; None is nothing."""
         connectors = {name: self._connectors.pop(name) for name in load.connectors}
         tasks = {id: self._tasks.pop(id) for id in load.tasks}
-        runs: list[Any] = [one.run for one in connectors.values() if one.run is not None]
-        runs += [one.run for one in tasks.values() if one.run is not None]
-        for run in runs:
-            run.stop()
         deadline = time.monotonic() + self._settings.task_shutdown_seconds
-        for run in runs:
+        reasons: dict[TaskId | str, str] = dict(self._end({id: one.run for id, one in tasks.items()}, deadline))
+        for id, reason in reasons.items():
+            assert isinstance(id, TaskId)
+            owner = connectors.get(id.connector) or self._connectors.get(id.connector)
+            if owner is not None and owner.run is not None and last is not State.RESTARTING:  # else by its status
+                owner.run.tell_failure(ConnectError(reason), id.task)
+        deadline = max(deadline, time.monotonic() + CONNECTOR_STOP_SECONDS)
+        reasons |= self._end({name: one.run for name, one in connectors.items()}, deadline)
+        stopped: list[TaskId | str] = [*connectors, *tasks]
+        for each in stopped:
+            self._say_last(each, last, reasons.get(each))
+
+    def _end(self, runs: Mapping[Any, Any], deadline: float) -> dict[Any, str]:
+        """Why those were abandoned that did not stop in time."""
+        living = {id: run for id, run in runs.items() if run is not None}
+        for run in living.values():
+            run.stop()
+        reasons = {}
+        for id, run in living.items():
             if not run.wait(max(0.0, deadline - time.monotonic())):
-                log.warning("%s has not stopped in time and is left to itself", getattr(run, "name", None) or run.id)
                 run.abandon()
-        if not quietly:
-            stopped: list[TaskId | str] = [*connectors, *tasks]
-            for id in stopped:
-                self._restarts.forget(id)
-                if self._is_configured(id):
-                    status = Status(State.UNASSIGNED, self._worker_id, self.group_generation)
-                    self._statuses.put_if_mine(id, status)
-                else:
-                    self._statuses.remove(id)
+                what = "task" if isinstance(id, TaskId) else "connector"
+                reasons[id] = (
+                    f"The {what} {id} has not stopped within {self._settings.task_shutdown_seconds:g} s and was "
+                    "abandoned: what it still does is not written, committed or reported."
+                )
+                log.warning("%s", reasons[id])
+        return reasons
+
+    def _say_last(self, id: TaskId | str, last: State | None, reason: str | None) -> None:
+        if last is State.UNASSIGNED:
+            self._restarts.forget(id)
+            if self._is_configured(id):
+                self._statuses.put_if_mine(id, Status(last, self._worker_id, self.group_generation, reason))
+            else:
+                self._statuses.remove(id)
+        elif last is not None and reason is not None:
+            self._publish(id, last, reason)
 
     def _is_configured(self, id: TaskId | str) -> bool:
         return id.task < len(self._configs.tasks(id.connector)) if isinstance(id, TaskId) else id in self._configs
@@ -346,27 +383,12 @@ class Runs:
         self._queue.post(call)
 
 
-class _ConnectorReports:
-    """From the connector's thread to the herder's."""
-
-    def __init__(self, runs: Runs, name: str, connector: _Connector) -> None:
-        self._runs, self._name, self._connector = runs, name, connector
-
-    def on_state(self, state: State, trace: str | None, error: Exception | None) -> None:
-        self._runs.post(lambda: self._runs.connector_reports(self._name, self._connector, state, trace))
-
-    def on_task_configs(self, configs: list[dict[str, str]]) -> None:
-        self._runs.post(lambda: self._runs.task_configs_reported(self._name, self._connector, configs))
-
-
-class _TaskReports:
-    """From a task's thread to the herder's."""
-
-    def __init__(self, runs: Runs, id: TaskId, task: _Task) -> None:
-        self._runs, self._id, self._task = runs, id, task
-
-    def on_state(self, id: TaskId | str, state: State, trace: str | None = None) -> None:
-        self._runs.post(lambda: self._runs.task_reports(self._id, self._task, state, trace))
-
-    def on_topic(self, connector: str, topic: str, task: int) -> None:
-        self._runs.post(lambda: self._runs.on_topic(connector, topic, task))
+def with_percentages(counts: Mapping[str, float]) -> dict[str, float]:
+    """Of starts, how many in a hundred went well."""
+    found = dict(counts)
+    for what in ("connector", "task"):
+        attempts = counts[f"{what}-startup-attempts-total"]
+        for how in ("success", "failure"):
+            share = counts[f"{what}-startup-{how}-total"] / attempts if attempts else 0.0
+            found[f"{what}-startup-{how}-percentage"] = min(100.0, 100.0 * share)
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from caudal.connect.runtime.compacted_topic import Entry, TopicReader, ensure_topic
 from caudal.connect.runtime.model import State, TaskId
@@ -25,6 +25,7 @@ TASK = "status-task-"
 TOPIC = "status-topic-"
 TOPIC_SEPARATOR = ":connector-"
 FLUSH_SECONDS = 10.0
+TRACE_LIMIT = 60_000  # characters: a status is one record of a topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Statuses:
         return {*list(self._connectors), *list(self._tasks), *list(self._topics)}
 
     def put(self, id: TaskId | str, status: Status) -> None:
-        self._write(_key(id), asdict(status))
+        self._write(_key(id), {**asdict(status), "trace": _shortened(status.trace)})
 
     def put_if_mine(self, id: TaskId | str, status: Status) -> None:
         """For what may come late: a run that has ended says so only where nobody else has taken over since."""
@@ -180,8 +181,8 @@ class StatusTopic(Statuses):
         try:
             self._producer.produce(self._topic, key=key.encode(), value=data, on_delivery=self._delivered)
             self._producer.poll(0)
-        except BufferError:
-            log.error("a status could not be written, because too many wait: %s", key)
+        except (BufferError, KafkaException) as error:
+            log.error("the status %s could not be written: %s", key, error)
 
     def _delivered(self, error: KafkaError | None, message: Any) -> None:
         if error is not None:
@@ -200,6 +201,12 @@ def _status(value: dict[str, Any] | None) -> Status | None:
         return None
     generation, trace, version = value.get("generation"), value.get("trace"), value.get("version")
     return Status(State(value["state"]), str(value.get("worker_id") or ""), int(generation or 0), trace, version)
+
+
+def _shortened(trace: str | None) -> str | None:
+    if trace is None or len(trace) <= TRACE_LIMIT:
+        return trace
+    return f"{trace[: TRACE_LIMIT // 2]}\n…\n{trace[-TRACE_LIMIT // 2 :]}"
 
 
 def _key(id: TaskId | str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -36,7 +37,7 @@ def _send(leader: str, method: str, path: str, body: bytes, key: SessionKey | No
             return
     except urllib.error.HTTPError as error:
         raise RestError(error.code, f"The leader at {leader} answers: {_message(error.read())}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise RestError(503, f"The leader at {leader} cannot be reached: {error}") from None
 
 

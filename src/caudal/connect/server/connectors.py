@@ -133,11 +133,18 @@ class Connectors:
         return await self._set_target(request, body, TargetState.STARTED)
 
     async def stop(self, request: Request, body: bytes) -> Response:
-        return await self._set_target(request, body, TargetState.STOPPED)
+        """Unlike the two before, it has happened when it is answered: the configuration of no tasks is written."""
+        return await self._set_target(request, body, TargetState.STOPPED, _no_content)
 
-    async def _set_target(self, request: Request, body: bytes, target: TargetState) -> Response:
+    async def _set_target(
+        self,
+        request: Request,
+        body: bytes,
+        target: TargetState,
+        answer: Callable[[object], Response] | None = None,
+    ) -> Response:
         name = _name(request)
-        return await self._ask(request, body, lambda: self._herder.set_target(name, target), _accepted)
+        return await self._ask(request, body, lambda: self._herder.set_target(name, target), answer or _accepted)
 
     async def topics(self, request: Request, body: bytes) -> Response:
         name = _name(request)

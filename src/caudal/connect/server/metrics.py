@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
 PREFIX = "caudal_connect_"
+_WHERE = ("state", "worker")
 _TASK = re.compile(r"(.+)-(\d+)")
 
 
@@ -43,11 +44,28 @@ class _Worker(Collector):
         yield _states("connectors", "Connectors of the cluster", [each["connector"] for each in self._statuses])
         tasks = [task for each in self._statuses for task in each.get("tasks", ())]
         yield _states("tasks", "Tasks of the cluster", tasks)
+        yield from self._each()
         requests = CounterMetricFamily(f"{PREFIX}requests", "Requests that were answered", labels=["method", "status"])
         for (method, status), count in sorted(self._answered.items()):
             requests.add_metric([method, str(status)], count)
         yield requests
         yield from self._measurements()
+
+    def _each(self) -> Iterable[Metric]:
+        """What Kafka Connect has as texts (status, connector-class, …): labels of a one."""
+        about = GaugeMetricFamily(
+            f"{PREFIX}connector_info", "Connectors and what they are", labels=["connector", "class", "type", "version"]
+        )
+        connectors = GaugeMetricFamily(f"{PREFIX}connector_status", "Their states", labels=["connector", *_WHERE])
+        tasks = GaugeMetricFamily(f"{PREFIX}task_status", "States of tasks", labels=["connector", "task", *_WHERE])
+        for each in self._statuses:
+            name, connector = each["name"], each["connector"]
+            kind = [each.get("class") or "", each.get("type") or "", connector.get("version") or ""]
+            about.add_metric([name, *kind], 1)
+            connectors.add_metric([name, connector["state"], connector.get("worker_id") or ""], 1)
+            for task in each.get("tasks", ()):
+                tasks.add_metric([name, str(task["id"]), task["state"], task.get("worker_id") or ""], 1)
+        return about, connectors, tasks
 
     def _measurements(self) -> Iterable[Metric]:
         connectors = {each["name"] for each in self._statuses}

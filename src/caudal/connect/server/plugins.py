@@ -10,12 +10,14 @@ from starlette.responses import Response
 from caudal.connect import plugins
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.connector import SinkConnector, SourceConnector
-from caudal.connect.connector_config import key_body
 from caudal.connect.errors import ConfigError
+from caudal.connect.framework_keys import ISOLATION, framework_def
+from caudal.connect.plugin_versions import Requirement
 from caudal.connect.plugins import Plugin, PluginKind
 from caudal.connect.runtime.model import RestError
 from caudal.connect.server.answers import config_of, flag, json_response, parsed, path_text
 from caudal.connect.server.asking import Asking
+from caudal.connect.validation_answer import key_body
 
 CONNECTORS = (PluginKind.SOURCE, PluginKind.SINK)
 # Kafka Connect's order.
@@ -34,8 +36,8 @@ class Plugins:
         return json_response(await self._asking.ask(lambda: _listed(kinds, detail)))
 
     async def config(self, request: Request, body: bytes) -> Response:
-        name = path_text(request, "plugin")
-        return json_response(await self._asking.ask(lambda: _keys(_found(name))))
+        name, version = path_text(request, "plugin"), request.query_params.get("version")
+        return json_response(await self._asking.ask(lambda: _keys(_in_version(_found(name), version))))
 
     async def validate(self, request: Request, body: bytes) -> Response:
         name, config = path_text(request, "plugin"), config_of(parsed(body))
@@ -94,6 +96,16 @@ def _found(name: str, *kinds: PluginKind) -> Plugin:
         raise RestError(404, str(error)) from None
 
 
+def _in_version(plugin: Plugin, version: str | None) -> Plugin:
+    try:
+        wanted = Requirement.of(version) if version is not None else Requirement()
+    except ValueError as error:
+        raise RestError(400, f"The parameter version: {error}, not '{version}'.") from None
+    if not wanted.is_met_by(plugin.version):
+        raise RestError(404, f"{plugin.name} is installed in version {plugin.version}, not in {version}.")
+    return plugin
+
+
 def _is_another(plugin: Plugin, included: str) -> bool:
     """One that is not found is no other one: the validation names it."""
     try:
@@ -103,6 +115,10 @@ def _is_another(plugin: Plugin, included: str) -> bool:
 
 
 def _keys(plugin: Plugin) -> list[dict[str, Any]]:
-    """The keys of the plugin itself; a connector has the framework's besides, which a validation shows."""
-    definition: ConfigDef = plugin.cls.config()
-    return [key_body(key, definition) for key in definition.keys if not key.name.startswith(INTERNAL)]
+    """The keys of the plugin, and of a connector the framework's too; where both have one, the connector's counts."""
+    own: ConfigDef = plugin.cls.config()
+    keys = list(own.keys)
+    if plugin.kind in CONNECTORS:
+        keys += [key for key in framework_def(plugin.kind, {}).keys if own.key(key.name) is None]
+    definition = ConfigDef(tuple(keys))
+    return [key_body(key, definition) for key in keys if key.name == ISOLATION or not key.name.startswith(INTERNAL)]

@@ -54,7 +54,7 @@ def routes(worker: Worker, connectors: Connectors, plugins: Plugins, loggers: Lo
         ),
         Route("PUT", f"{one}/pause", connectors.pause, "Pause it; its tasks stay", (), None, 202, (404, 409)),
         Route("PUT", f"{one}/resume", connectors.resume, "Go on after a pause or a stop", (), None, 202, (404, 409)),
-        Route("PUT", f"{one}/stop", connectors.stop, "Stop it; its tasks are given up", (), None, 202, (404, 409)),
+        Route("PUT", f"{one}/stop", connectors.stop, "Stop it; its tasks are given up", (), None, 204, (404, 409)),
         Route("GET", f"{one}/topics", connectors.topics, "Topics that it has used", errors=(404,)),
         Route("PUT", f"{one}/topics/reset", connectors.reset_topics, "Forget which they were", (), None, 202, (404,)),
         Route("GET", f"{one}/offsets", connectors.offsets, "How far it is", errors=(404,)),
@@ -69,7 +69,7 @@ def routes(worker: Worker, connectors: Connectors, plugins: Plugins, loggers: Lo
         Route("POST", f"{one}/tasks", connectors.put_task_configs, "Between workers", (), "Configs", 204, (400, 403)),
         Route("PUT", f"{one}/fence", connectors.fence, "Between workers", (), None, 204, (400, 403)),
         Route("GET", "/connector-plugins", plugins.all, "What is installed", ("connectorsOnly", "detail")),
-        Route("GET", f"{plugin}/config", plugins.config, "What it can be told", errors=(404,)),
+        Route("GET", f"{plugin}/config", plugins.config, "What it can be told", ("version",), errors=(400, 404)),
         Route(
             "PUT", f"{plugin}/config/validate", plugins.validate,
             "Whether a configuration is right, key by key", (), "Config", 200, (400, 404),

@@ -44,7 +44,8 @@ class Worker:
         statuses = []
         for name in self._herder.connectors():
             try:
-                statuses.append(self._herder.status(name))
+                info = self._herder.info(name)
+                statuses.append({**self._herder.status(name), "class": info["config"].get("connector.class", "")})
             except RestError:  # deleted in this moment
                 continue
         return statuses

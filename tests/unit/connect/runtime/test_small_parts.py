@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import socket
 import threading
 from base64 import b64decode, b64encode
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
+from caudal.connect.runtime import worker_client
 from caudal.connect.runtime.answers import status, status_when_restarting
 from caudal.connect.runtime.config_state import Configs, RestartRequest, SessionKey
-from caudal.connect.runtime.model import State, TaskId
+from caudal.connect.runtime.model import RestError, State, TaskId
 from caudal.connect.runtime.request_queue import RequestQueue
 from caudal.connect.runtime.restarts import Restarts
 from caudal.connect.runtime.session_key import is_due, is_signed, new_key, sign, task_configs_body
-from caudal.connect.runtime.statuses import Status, Statuses
+from caudal.connect.runtime.statuses import Status, Statuses, StatusTopic
 from caudal.connect.runtime.task_secrets import with_placeholders
 
 
@@ -59,6 +63,55 @@ def test_who_asks_gets_the_answer_or_the_error() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         queue.ask(lambda: int("no")).result(30)
     thread.join()
+
+
+def test_who_waits_when_the_queue_is_closed_hears_so() -> None:
+    queue = RequestQueue()
+    asked = queue.ask(lambda: "never")
+    given_up = queue.ask(lambda: "never")
+    given_up.cancel()
+    queue.close()
+    late = queue.ask(lambda: "never")
+    for answer in (asked, late):
+        with pytest.raises(RestError, match="is stopping") as refused:
+            answer.result(0)
+        assert refused.value.status == 503
+    queue.post(lambda: None)
+    queue.close()
+
+
+def test_an_answer_that_is_no_http_is_an_answer_too() -> None:
+    """What a worker that is being killed sends."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"nonsense\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(RestError, match="cannot be reached") as refused:
+            worker_client.send_fence(f"http://127.0.0.1:{server.getsockname()[1]}", "a", None)
+        assert refused.value.status == 503
+        thread.join(60)
+
+
+def test_a_long_trace_is_shortened_and_a_status_that_is_refused_ends_nothing() -> None:
+    statuses = Statuses()
+    statuses.put("a", Status(State.FAILED, "w:1", trace="ValueError: first\n" + "x" * 2_000_000 + "\nlast"))
+    known = statuses.connector("a")
+    assert known is not None and known.trace is not None and len(known.trace) < 100_000
+    assert known.trace.startswith("ValueError: first") and known.trace.endswith("last")
+
+    class Refusing:
+        def produce(self, *_: Any, **__: Any) -> None:
+            raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
+
+    topic = StatusTopic({}, "status", 1)
+    topic._producer = Refusing()
+    topic.put("a", Status(State.RUNNING, "w:1"))
 
 
 def test_a_question_that_nobody_waits_for_is_not_answered() -> None:

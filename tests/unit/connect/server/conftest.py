@@ -22,7 +22,7 @@ def herder() -> FakeHerder:
 
 @pytest.fixture
 async def asking(herder: FakeHerder) -> AsyncIterator[Asking]:
-    asking = Asking(herder, 10)
+    asking = Asking(herder, 120)  # importing all plugins takes its time on a busy machine
     asking.started.set()
     yield asking
     herder.hold.set()

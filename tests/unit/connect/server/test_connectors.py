@@ -116,7 +116,7 @@ async def test_its_configuration_is_changed(rest: httpx.AsyncClient, herder: Fak
     [
         ("PUT", "/pause", 202, ("set_target", "lines", TargetState.PAUSED)),
         ("PUT", "/resume", 202, ("set_target", "lines", TargetState.STARTED)),
-        ("PUT", "/stop", 202, ("set_target", "lines", TargetState.STOPPED)),
+        ("PUT", "/stop", 204, ("set_target", "lines", TargetState.STOPPED)),
         ("POST", "/restart", 204, ("restart", "lines", False, False)),
         ("POST", "/tasks/0/restart", 204, ("restart_task", TaskId("lines", 0))),
         ("PUT", "/topics/reset", 202, ("reset_topics", "lines")),

@@ -9,6 +9,8 @@ import httpx
 import pytest
 from tests.unit.connect.server.fake_herder import FakeHerder
 
+from caudal.cli.connector_text import without_framework_keys
+
 
 async def test_the_worker_says_who_it_is(rest: httpx.AsyncClient) -> None:
     assert (await rest.get("/")).json() == {"version": "1", "commit": "c", "kafka_cluster_id": "k"}
@@ -32,6 +34,9 @@ async def test_metrics(rest: httpx.AsyncClient) -> None:
     for line in (
         'caudal_connect_connectors{state="RUNNING"} 1.0',
         'caudal_connect_tasks{state="RUNNING"} 1.0',
+        'caudal_connect_connector_info{class="FileStreamSource",connector="lines",type="source",version=""} 1.0',
+        'caudal_connect_connector_status{connector="lines",state="RUNNING",worker="w:1"} 1.0',
+        'caudal_connect_task_status{connector="lines",state="RUNNING",task="0",worker="w:1"} 1.0',
         'caudal_connect_requests_total{method="GET",status="404"} 1.0',
         "caudal_connect_worker_task_count 2.0",
         'caudal_connect_connector_task_count{connector="lines"} 1.0',
@@ -90,6 +95,7 @@ async def test_plugins(rest: httpx.AsyncClient) -> None:
     assert kinds == ["converter", "header_converter"]
     classes = {one["class"] for one in every}
     assert "org.apache.kafka.connect.transforms.Cast$Key" in classes
+    assert not any("Registry" in one for one in classes), "what others build on"
     assert "caudal.connect.connectors.object_sink.connector.ObjectSink" in classes
     connectors = (await rest.get("/connector-plugins")).json()
     assert {one["type"] for one in connectors} <= {"source", "sink"}
@@ -110,8 +116,25 @@ async def test_what_a_plugin_can_be_told(rest: httpx.AsyncClient) -> None:
         "dependents", "order",
     }  # fmt: skip
     assert (key["type"], key["required"], key["default_value"]) == ("BOOLEAN", False, "true")
-    file = (await rest.get("/connector-plugins/FileStreamSource/config")).json()
-    assert [each["name"] for each in file] == ["file", "topic", "batch.size"], "not what the worker fills in"
+    file = [each["name"] for each in (await rest.get("/connector-plugins/FileStreamSource/config")).json()]
+    assert file[:3] == ["file", "topic", "batch.size"]
+    assert {"tasks.max", "transforms", "exactly.once.support", "caudal.task.isolation"} <= set(file)
+    assert len(file) == len(set(file)) and "topics" not in file
+    assert not {"caudal.allowed.folders", "caudal.worker"} & set(file), "not what the worker fills in"
+    sink = [each["name"] for each in (await rest.get("/connector-plugins/FileStreamSink/config")).json()]
+    assert "topics" in sink and "exactly.once.support" not in sink
+    assert [each["name"] for each in without_framework_keys([{"name": name} for name in file])] == file[:3]
+
+
+async def test_keys_of_a_version(rest: httpx.AsyncClient) -> None:
+    listed = (await rest.get("/connector-plugins")).json()
+    version = next(one["version"] for one in listed if one["class"].endswith("FileStreamSourceConnector"))
+    path = "/connector-plugins/FileStreamSource/config"
+    for given, status in (("latest", 200), (version, 200), (f"[{version},)", 200), ("99.1", 404), ("[1", 400)):
+        assert (await rest.get(path, params={"version": given})).status_code == status, given
+
+
+async def test_a_plugin_that_is_not_there(rest: httpx.AsyncClient) -> None:
     unknown = await rest.get("/connector-plugins/JsonConvert/config")
     assert unknown.status_code == 404 and "did you mean Json" in unknown.json()["message"]
 

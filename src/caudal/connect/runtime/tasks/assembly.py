@@ -44,7 +44,7 @@ class Parts:
 
     def failed_transform(self) -> str:
         """The class that the last error of `transform` came from."""
-        return self.chain.failed.class_name if self.chain.failed is not None else "TransformChain"
+        return self.chain.failed_class or "TransformChain"
 
 
 def task_class(spec: TaskSpec, settings: WorkerSettings) -> type[Task]:

@@ -77,12 +77,12 @@ class AtLeastOnce(SourceRun):
                 return
             self.serve(0)
             self._uncommitted.update(self._acks.committable())
-            self.metric.gauge("source-record-active-count", self._acks.pending)
+            self.count_active(self._acks.pending)
             if not self._uncommitted:
                 return
             began = time.monotonic()
             try:
-                self.store.write(self.id.connector, list(self._uncommitted.values()))
+                self.store.write(self.id.connector, list(self._uncommitted.values()), lambda: not self.abandoned)
             except Exception:
                 self.metric.count("offset-commit-failure-total")
                 raise

@@ -112,6 +112,12 @@ class DeadLetterTopic:
         if self._refused:
             raise ConnectError(f"The dead-letter topic '{self.topic}' refused a report: {self._refused[0].str()}.")
 
+    def purge(self) -> None:
+        """What has not arrived by now is reported again by another run."""
+        producer = self._producer
+        if producer is not None:
+            producer.purge(blocking=False)
+
     def close(self) -> None:
         self._producer.purge()
         self._producer = None

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from caudal.connect.errors import ConnectError, RetriableError
-from caudal.connect.runtime.tasks.task_metrics import TaskMetrics
+from caudal.connect.runtime.tasks.task_metrics import ERRORS, TaskMetrics
 
 log = logging.getLogger("caudal.connect")
 
@@ -102,8 +102,7 @@ class ErrorPolicy:
         self._stopping = stopping
         self._task = task
         self._clock = clock
-        for name in ("total-record-failures", "total-record-errors", "total-records-skipped", "total-retries"):
-            metrics.count(name, 0)
+        metrics.begin(ERRORS)
 
     def delay(self, attempt: int) -> float:
         """Seconds before try number `attempt` (1 is the first that is repeated)."""

@@ -162,7 +162,7 @@ class ExactlyOnce(SourceRun):
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if self.failure is None and self.producer is not None:
+            if self.failure is None and self.producer is not None and not self.abandoned:
                 self._commit_if_due()
         except Exception as error:
             self.failure = self.failure or error
@@ -216,9 +216,15 @@ class ExactlyOnce(SourceRun):
             self.serve(REPORT_SECONDS)
             self.still_wanted()
         began = time.monotonic()
-        self._commit_transaction()
+        self.count_active(self._records)
+        try:
+            self._commit_transaction()
+        except Exception:
+            self.metric.count("offset-commit-failure-total")
+            raise
         self._open = False
         self._offsets.clear()
+        self.metric.gauge("source-record-active-count", 0)
         self.metric.sample("transaction-size-{}", self._records)
         self.metric.count("offset-commit-success-total")
         self.metric.sample("offset-commit-{}-time-ms", (time.monotonic() - began) * 1000)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable
 
 from caudal.connect.connector import JobTask, SinkTask
 from caudal.connect.errors import ConfigError
+from caudal.connect.framework_keys import ISOLATION
 from caudal.connect.runtime.model import Listener, RunningTask, TargetState, TaskId, TaskSpec
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.assembly import Parts, assemble, task_class
@@ -17,9 +17,6 @@ from caudal.connect.runtime.tasks.job_run import JobRun
 from caudal.connect.runtime.tasks.process_host import TaskProcess
 from caudal.connect.runtime.tasks.run import Run
 from caudal.connect.runtime.tasks.sink_run import SinkRun
-
-COLLECT_AFTER = 50_000  # objects
-ISOLATION = "caudal.task.isolation"
 
 
 def make_run(
@@ -97,17 +94,9 @@ def start_task(
 ) -> RunningTask:
     """`check` is for exactly-once sources: asked before and after the producer takes its transactional id, it raises
     when the cluster has a newer generation of this task, so that a late one does not fence it."""
-    calm_collector()
     if _isolation(spec, settings) == "process":
         return TaskProcess(spec, settings, listener, target, check)
     return TaskThread(make_run(spec, settings, listener, target, check))
-
-
-def calm_collector() -> None:
-    """Records come and go by thousands, and none is part of a cycle: the collector's usual 700 objects are a quarter
-    of a sink's time, for nothing."""
-    if gc.get_threshold()[0] < COLLECT_AFTER:
-        gc.set_threshold(COLLECT_AFTER, 20, 50)
 
 
 def _isolation(spec: TaskSpec, settings: WorkerSettings) -> str:

@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from caudal.connect.errors import ConnectError
+from caudal.connect.runtime.collector import calm_collector
 from caudal.connect.runtime.model import State, TaskId
-from caudal.connect.runtime.tasks.hosting import calm_collector, make_run
+from caudal.connect.runtime.tasks.hosting import make_run
 from caudal.connect.runtime.tasks.run import Run
 
 METRICS_SECONDS = 1.0

@@ -56,6 +56,10 @@ class TaskProcess:
                 pass_fds=(theirs.fileno(), life),
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)},
             )
+        except BaseException:
+            ours.close()
+            os.close(self._life)
+            raise
         finally:
             theirs.close()
             os.close(life)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from caudal.connect.errors import ConnectError
+from caudal.connect.errors import ConnectError, trace_of
 from caudal.connect.runtime.model import Listener, State, TargetState, TaskSpec
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.assembly import Parts
@@ -23,7 +22,6 @@ from caudal.connect.runtime.tasks.task_metrics import TaskMetrics
 log = logging.getLogger("caudal.connect")
 
 PAUSED_LOOK_SECONDS = 1.0
-TRACE_LIMIT = 60_000  # characters: the status is one record of a topic
 
 
 class Abandoned(Exception):
@@ -79,6 +77,8 @@ class Run:
             caller.wake()
 
     def abandon(self) -> None:
+        """Whoever stops it waits no longer. The thread cannot be ended: it may be in the task for ever, or come back.
+        From now on it tells nothing, produces nothing and commits nothing."""
         self.abandoned = True
         self.stop()
 
@@ -96,9 +96,12 @@ class Run:
             pass
         except BaseException as error:  # SystemExit and MemoryError too: a task may do anything
             state, trace = State.FAILED, self.trace(error)
-            log.error("Task %s failed and will not go on by itself.\n%s", self.id, trace)
+            words = "failed, after it was abandoned" if self.abandoned else "failed and will not go on by itself"
+            log.error("Task %s %s.\n%s", self.id, words, trace)
         finally:
             self.metric.now_is("")
+            if self.abandoned:
+                log.info("Task %s, which was abandoned, has come to its end; nothing of it was written since.", self.id)
             try:
                 self.tell(state, trace)
             except Exception:
@@ -117,6 +120,7 @@ class Run:
                 return
             try:
                 self.call(parts.task.start, parts.task_config)
+                self.still_wanted()
                 self.tell(State.RUNNING)
                 self.metric.now_is("running")
                 self.work()
@@ -182,14 +186,14 @@ class Run:
             raise Abandoned
 
     def trace(self, error: BaseException) -> str:
-        """As Python shows it, without the values of secrets."""
+        """Without the values of secrets."""
         try:
-            text = "".join(traceback.format_exception(error))
+            text = trace_of(error)
         except BaseException:  # no memory for it
             text = f"{type(error).__name__}: {error}"
         for secret in _secrets(self.spec.connector_config, self.spec.task_config):
             text = text.replace(secret, "[hidden]")
-        return text if len(text) <= TRACE_LIMIT else f"{text[: TRACE_LIMIT // 2]}\n…\n{text[-TRACE_LIMIT // 2 :]}"
+        return text
 
 
 _SECRET_WORDS = ("password", "secret", "token", "jaas", "credential", "access.key", "api.key", "private.key")

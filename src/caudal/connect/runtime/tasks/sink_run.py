@@ -28,6 +28,7 @@ from caudal.connect.runtime.tasks.error_policy import Failure, RunStopped, log
 from caudal.connect.runtime.tasks.run import Abandoned, Run
 from caudal.connect.runtime.tasks.sink_context import SinkTaskContext
 from caudal.connect.runtime.tasks.subscription import Subscription
+from caudal.connect.runtime.tasks.task_metrics import SINK
 from caudal.leaving import leave_and_close
 
 POLL_SECONDS = 0.5
@@ -45,18 +46,18 @@ class SinkRun(Run):
         task, config = self.parts.task, self.spec.connector_config
         if not isinstance(task, SinkTask):
             raise ConnectError(f"{type(task).__name__} is no SinkTask; `task` of a SinkConnector must name one.")
+        self.metric.begin(SINK)
         self._in_client = threading.RLock()  # held while the consumer is called: `abandon` may close it only between
         self._positions: dict[TopicPartition, int] = {}  # behind what was put
         self._safe: dict[TopicPartition, int] = {}  # where to go back to: the last commit, or the first record read
         self._batch: Batch | None = None  # that is to be put again
-        self._attempts = 0
+        self._attempts = self._commits = 0
         self._retry_at = self._retry_since = 0.0
         self._failure: BaseException | None = None  # raised in a callback of the consumer
         self._is_leaving = self._is_assigning = False
         self._commit_at = time.monotonic() + self.settings.offset_flush_seconds
         self._polled_at = time.monotonic()
-        limit = overrides("consumer", config).get("max.poll.interval.ms", MAX_POLL_INTERVAL_MS)
-        self._poll_limit = int(limit) / 1000
+        self._poll_limit = int(overrides("consumer", config).get("max.poll.interval.ms", MAX_POLL_INTERVAL_MS)) / 1000
         self._most = int(config.get("consumer.override.max.poll.records", MOST))
         if topic := config.get("errors.deadletterqueue.topic.name"):
             self._dead_letters = DeadLetterTopic(topic, self.settings, self.spec, self.parts.framework, self.metric)
@@ -69,6 +70,7 @@ class SinkRun(Run):
 
     def _report(self, failure: Failure) -> None:
         assert self._dead_letters is not None
+        self.still_wanted()
         self._dead_letters.report(failure, self.trace(failure.error))
 
     # -- the loop ----------------------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ class SinkRun(Run):
             self._polled_at = time.monotonic()
             message = self.consumer.poll(seconds)
             if message is not None and message.error() is None:
-                self.consumer.seek(_place(message.topic(), message.partition(), message.offset()))
+                self.consumer.seek(Place(message.topic(), message.partition(), message.offset()))
             elif message is not None and is_too_late(message.error()):
                 self._positions.clear()
         if self._failure is not None:
@@ -222,6 +224,7 @@ class SinkRun(Run):
         if not offsets:
             return
         began = time.monotonic()
+        self._count_active()
         done: Mapping[TopicPartition, int] = self.call(self.parts.task.pre_commit, offsets) or {}
         if self._dead_letters is not None:
             self._dead_letters.flush()
@@ -238,7 +241,7 @@ class SinkRun(Run):
             with self._in_client:
                 self.still_wanted()
                 answers = self.consumer.commit(
-                    offsets=[_place(place.topic, place.partition, offset) for place, offset in wanted.items()],
+                    offsets=[Place(place.topic, place.partition, offset) for place, offset in wanted.items()],
                     asynchronous=False,
                 )
         except KafkaException as error:
@@ -248,8 +251,20 @@ class SinkRun(Run):
         for answer in answers or ():
             if answer.error is None:
                 self._safe[TopicPartition(answer.topic, answer.partition)] = answer.offset
-        self.metric.count("offset-commit-completion-total")
+        self._commits += 1
+        self.metric.gauge("offset-commit-seq-no", self._commits)
+        self.metric.count("offset-commit-success-total")
+        self.metric.count_with_rate("offset-commit-completion", 1)
+        self._count_active()
         self.metric.sample("offset-commit-{}-time-ms", (time.monotonic() - began) * 1000)
+
+    def _count_active(self) -> None:
+        """Put and not committed."""
+        active = sum(offset - self._safe.get(place, offset) for place, offset in self._positions.items())
+        self.metric.gauge("sink-record-active-count", active)
+        self.metric.sample("sink-record-active-count-{}", active)
+        assert self._subscription is not None
+        self.metric.gauge("sink-record-lag-max", self._subscription.lag(self._positions))
 
     def _rewind(self) -> None:
         back = {place: self._safe[place] for place in self._positions if place in self._safe}
@@ -266,7 +281,7 @@ class SinkRun(Run):
             if place not in self.context.assigned:
                 continue
             with self._in_client:
-                self.consumer.seek(_place(place.topic, place.partition, offset))
+                self.consumer.seek(Place(place.topic, place.partition, offset))
             self._safe[place] = offset
             self._positions.pop(place, None)
 
@@ -291,7 +306,7 @@ class SinkRun(Run):
             place = TopicPartition(one.topic, one.partition)
             if place in seeks:
                 self._safe[place] = seeks[place]
-            starts.append(_place(*place, seeks[place]) if place in seeks else one)
+            starts.append(Place(*place, seeks[place]) if place in seeks else one)
         assert self._subscription is not None
         self._subscription.assign(starts)
         if self._batch is not None or self.is_paused:
@@ -327,8 +342,7 @@ class SinkRun(Run):
         for place in gone:
             self._positions.pop(place, None)
             self._safe.pop(place, None)
-        if self._batch is not None:
-            self._batch = self._batch.without(gone)
+        self._batch = None if self._batch is None else self._batch.without(gone)
         self.metric.gauge("partition-count", len(self.context.assigned))
 
     def _leave(self, commit: bool) -> None:
@@ -359,12 +373,11 @@ class SinkRun(Run):
     def abandon(self) -> None:
         """The thread may be stuck in the task for ever: the group must not wait for it."""
         super().abandon()
+        if self._dead_letters is not None:
+            self._dead_letters.purge()
         if self._subscription is not None:
-            threading.Thread(target=self._depart_in_its_place, name=f"abandon-{self.id}", daemon=True).start()
-
-    def _depart_in_its_place(self) -> None:
-        self._is_leaving = True
-        self._depart()
+            self._is_leaving = True
+            threading.Thread(target=self._depart, name=f"abandon-{self.id}", daemon=True).start()
 
     def release(self) -> None:
         self.parts.task.__dict__.pop("context", None)
@@ -379,12 +392,8 @@ class SinkRun(Run):
 
     def pause_partitions(self, places: set[TopicPartition]) -> None:
         if places and not self._is_assigning:  # what is paused in open() is paused when it is assigned
-            self.consumer.pause([_place(*one) for one in places])
+            self.consumer.pause([Place(*one) for one in places])
 
     def resume_partitions(self, places: set[TopicPartition]) -> None:
         if (wanted := places - self.context.paused) and not self._is_assigning:
-            self.consumer.resume([_place(*one) for one in wanted])
-
-
-def _place(topic: str, partition: int, offset: int | None = None) -> Any:
-    return Place(topic, partition) if offset is None else Place(topic, partition, offset)
+            self.consumer.resume([Place(*one) for one in wanted])

@@ -20,7 +20,8 @@ from caudal.connect.records import SourceRecord
 from caudal.connect.runtime.offset_store import BorrowedStore, identity
 from caudal.connect.runtime.tasks.client_properties import make_admin
 from caudal.connect.runtime.tasks.error_policy import SKIPPED, Failure, RunStopped, Stage, log
-from caudal.connect.runtime.tasks.run import Run, kafka_failure
+from caudal.connect.runtime.tasks.run import Abandoned, Run, kafka_failure
+from caudal.connect.runtime.tasks.task_metrics import SOURCE
 from caudal.connect.runtime.tasks.topic_creation import TopicCreation
 
 ROOM_SECONDS = 0.1
@@ -71,6 +72,7 @@ class SourceRun(Run):
     # -- life --------------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
+        self.metric.begin(SOURCE)
         self._store = BorrowedStore(self.settings, self.spec.connector_config)
         self.store = self._store.store
         self.producer = self.open_producer()
@@ -91,6 +93,8 @@ class SourceRun(Run):
                 self.still_wanted()
                 self.finish()
         except BaseException:
+            if self.abandoned:
+                self._purge()
             try:
                 self.give_up()
             except Exception:
@@ -112,11 +116,27 @@ class SourceRun(Run):
             self.still_wanted()
             if records:
                 self.metric.sample("poll-batch-{}-time-ms", (time.monotonic() - began) * 1000)
+                self.metric.sample("batch-size-{}", len(records))
                 self.metric.count_with_rate("source-record-poll", len(records))
                 self.send(records)
             if self.failure is not None:
                 raise self.failure
             self.between()
+
+    def abandon(self) -> None:
+        super().abandon()
+        self._purge()
+
+    def _purge(self) -> None:
+        """What is not acknowledged by now is read again by another run, and must not come after what that one sends."""
+        producer = self.producer
+        if producer is not None:
+            producer.purge(blocking=False)
+
+    def count_active(self, records: int) -> None:
+        """So many were polled and are not acknowledged, or not committed, yet."""
+        self.metric.gauge("source-record-active-count", records)
+        self.metric.sample("source-record-active-count-{}", records)
 
     def release(self) -> None:
         self.parts.task.__dict__.pop("context", None)
@@ -167,6 +187,8 @@ class SourceRun(Run):
             place = out.kafka_partition
             report = delivered(record)
             while True:
+                if self.abandoned:  # in a transform or a converter that took too long
+                    raise Abandoned
                 try:
                     produce(
                         topic, value, key, -1 if place is None else place, report, None, out.timestamp or 0, headers

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException
+from confluent_kafka import TopicPartition as Place
 
 from caudal.connect.errors import ConfigError
+from caudal.connect.records import TopicPartition
 from caudal.connect.runtime.model import TaskSpec
 from caudal.connect.runtime.settings import WorkerSettings
 from caudal.connect.runtime.tasks.client_properties import make_consumer, overrides
@@ -78,6 +80,14 @@ class Subscription:
         if matching and matching != self._topics:
             self._topics = matching
             self.consumer.subscribe(matching, **self._callbacks)
+
+    def lag(self, positions: Mapping[TopicPartition, int]) -> int:
+        """How far the last of these is behind the end of its partition, as the last fetch has told it."""
+        behind = [0]
+        for place, offset in positions.items():
+            _, end = self.consumer.get_watermark_offsets(Place(*place), cached=True)
+            behind.append(end - offset)
+        return max(behind)
 
     def assign(self, places: list[Any]) -> None:
         if self._is_cooperative:

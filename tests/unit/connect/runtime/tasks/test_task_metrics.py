@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from caudal.connect.runtime.tasks.task_metrics import TaskMetrics
+from caudal.connect.runtime.tasks.task_metrics import ERRORS, SINK, SOURCE, TaskMetrics
 
 
 class Clock:
@@ -38,6 +40,32 @@ def test_averages_and_maxima() -> None:
     values = metrics.values()
     assert values["put-batch-avg-time-ms"] == 30
     assert values["put-batch-max-time-ms"] == 60
+
+
+def test_the_size_of_transactions_has_a_minimum() -> None:
+    metrics = TaskMetrics()
+    for size in (7, 3, 5):
+        metrics.sample("transaction-size-{}", size)
+    values = metrics.values()
+    assert [values[f"transaction-size-{how}"] for how in ("min", "avg", "max")] == [3, 5, 7]
+
+
+def test_commits_in_a_hundred() -> None:
+    metrics = TaskMetrics()
+    metrics.begin(SOURCE)
+    assert metrics.values()["source-record-poll-total"] == 0, "there from the beginning"
+    assert "offset-commit-success-percentage" not in metrics.values(), "there was none"
+    for name in ("success", "success", "success", "failure"):
+        metrics.count(f"offset-commit-{name}-total")
+    values = metrics.values()
+    assert (values["offset-commit-success-percentage"], values["offset-commit-failure-percentage"]) == (75, 25)
+
+
+def test_what_tasks_count_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[5] / "docs" / "connect.md").read_text()
+    names = [name for kind in (SOURCE, SINK, ERRORS) for names in kind.values() for name in names]
+    assert len(names) > 20
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_ratios() -> None:
