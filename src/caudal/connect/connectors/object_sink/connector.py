@@ -68,7 +68,7 @@ class ObjectSink(SinkConnector):
         "FileSink",
         "S3Sink",
     )
-    delivery = "exactly once (at least once with rotate.schedule.interval.ms and a task that was taken for dead)"
+    delivery = "exactly once (at least once with a clock: rotate.schedule.interval.ms, when a suspended task wakes)"
 
     @classmethod
     def config(cls) -> ConfigDef:
