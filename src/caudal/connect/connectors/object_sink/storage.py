@@ -281,7 +281,11 @@ def _translated(what: str) -> Iterator[None]:
         yield
     except ConnectError:
         raise
-    except (PermissionError, FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError) as error:
-        raise ConnectError(f"The store refuses {what}: {error}") from error
+    except (
+        PermissionError, FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, ValueError,
+    ) as error:  # fmt: skip
+        raise ConnectError(f"The store refuses {what}: {str(error).rstrip('.')}.") from error
     except Exception as error:  # drivers raise their own: no connection, time-out, throttling, a full disk
-        raise RetriableError(f"The store did not take {what}: {type(error).__name__}: {error}") from error
+        raise RetriableError(
+            f"The store did not take {what}: {type(error).__name__}: {str(error).rstrip('.')}."
+        ) from error

@@ -123,16 +123,21 @@ class Catalogue:
     def slot_position(self, name: str) -> int | None:
         """What the slot has been told is done; None when there is no such slot here."""
         rows = self._ask(
-            "SELECT confirmed_flush_lsn::text, database = current_database(), plugin FROM pg_replication_slots "
-            "WHERE slot_name = %s",
+            "SELECT confirmed_flush_lsn::text, database = current_database(), plugin, wal_status "
+            "FROM pg_replication_slots WHERE slot_name = %s",
             name,
         )
         if not rows:
             return None
-        position, is_ours, plugin = rows[0]
+        position, is_ours, plugin, status = rows[0]
         if not is_ours or plugin != "pgoutput":
             raise ConnectError(
                 f"The replication slot {name} belongs to another database or plug-in: choose another slot.name."
+            )
+        if status == "lost":
+            raise ConnectError(
+                f"The replication slot {name} is lost: the server has removed log that it needed "
+                "(max_slot_wal_keep_size). Drop the slot and reset the connector's offsets; it takes a new snapshot."
             )
         return lsn_number(position)
 

@@ -81,6 +81,9 @@ _KEYS = config_def(
         doc="Records that are handed over at once."),
     Key(name="poll.interval.ms", type=Type.LONG, default=500, minimum=1, group="Connector", order=8,
         doc="How long a call waits for changes."),
+    Key(name="errors.max.retries", type=Type.INT, default=10, minimum=-1, importance=Importance.LOW, group="Connector",
+        order=9, doc="How often in a row a database that cannot be reached is tried again, before the task fails; -1: "
+        "without end."),
     Key(name="heartbeat.interval.ms", type=Type.INT, default=0, minimum=0, group="Heartbeat", order=1,
         doc="How often a record tells that the connector lives, so that its offset moves with the log; 0: never."),
     Key(name="heartbeat.topics.prefix", default="__debezium-heartbeat", importance=Importance.LOW, group="Heartbeat",
@@ -111,18 +114,23 @@ class PostgresCdcTask(SourceTask):
         self._ends_with_snapshot = mode in ("initial_only", "only")
         self._changes.position = dict(stored or {})
         self._handed_over: Mapping[str, Any] | None = stored  # the last record's offset
+        self._failures = 0
         self._confirmed_at = float("-inf")
         self._beaten_at = time.monotonic()
 
     def poll(self) -> Sequence[SourceRecord] | None:
         try:
             records = self._records()
-        except RetriableError:
+        except RetriableError as error:
             self._disconnect()
             # What was read and not handed over is read again.
             self._changes.position = dict(self._handed_over or {})
             self._needs_snapshot = self._needs_snapshot or bool(self._changes.position.get("snapshot"))
+            self._failures += 1
+            if -1 < self._config["errors.max.retries"] < self._failures:
+                raise ConnectError(f"{error} Tried {self._failures} times (errors.max.retries).") from error
             raise
+        self._failures = 0
         if self._config["heartbeat.interval.ms"] and self._snapshot is None:
             self._beat(records)
         if records:
