@@ -40,9 +40,9 @@ def source(file: Path, **given: str) -> SourceRun:
     return SourceRun(SqlSource, config)
 
 
-def sink(file: Path, *, tolerates: bool = False, **given: Any) -> tuple[SqlSinkTask, SinkSide]:
+def sink(file: Path, given: dict[str, str] | None = None, tolerates: bool = False) -> tuple[SqlSinkTask, SinkSide]:
     config = {"connection.url": f"sqlite:///{file}", "retry.backoff.ms": "0", "connection.backoff.ms": "0",
-              "connection.attempts": "2", "name": "shop", **given}  # fmt: skip
+              "connection.attempts": "2", "name": "shop", **(given or {})}  # fmt: skip
     task = SqlSinkTask()
     task.context = context = SinkSide(config, tolerates)
     task.start(SqlSink.config().parse(config))
@@ -114,7 +114,7 @@ TARGETS: dict[str, tuple[dict[str, str], list[str], str | list[tuple[Any, ...]]]
 def test_a_table_that_changes_while_it_is_written(file: Path, case: str) -> None:
     config, statements, expected = TARGETS[case]
     run(file, "DELETE FROM orders")
-    task, _ = sink(file, **config)
+    task, _ = sink(file, config)
     task.put([order(0)])
     run(file, *statements)
     if isinstance(expected, str):
@@ -154,7 +154,7 @@ def test_a_table_that_is_gone_is_no_records_fault(file: Path) -> None:
 
 
 def test_a_database_that_goes_away_for_good_fails_the_tasks(file: Path) -> None:
-    reading, (task, context) = source(file, **{"connection.attempts": "2"}), sink(file, **{"max.retries": "2"})
+    reading, (task, context) = source(file, **{"connection.attempts": "2"}), sink(file, {"max.retries": "2"})
     reading.read(1)
     task.put([order(0)])
     folder = file.parent
