@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ JSON = {"value.converter": "Json", "value.converter.schemas.enable": "true"}
 class JobSide:
     """A JobContext."""
 
-    def __init__(self, config: dict[str, str]) -> None:
+    def __init__(self, config: Mapping[str, str]) -> None:
         self.config = config
         self.stopping = threading.Event()
         self.records = 0

@@ -20,7 +20,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -135,6 +135,8 @@ class FileSystemStorage:
                 # Object stores have no folders, but the bucket must be there.
                 bucket = self._root.lstrip("/").split("/", 1)[0]
                 if bucket and not self._system.exists(bucket) and "memory" not in self._system.protocol:
+                    with suppress(FileNotFoundError):
+                        self._system.ls(bucket)  # raises where it is there, but not for us
                     raise FileNotFoundError(f"there is no bucket {bucket}")
             else:
                 self._system.makedirs(self._root, exist_ok=True)
