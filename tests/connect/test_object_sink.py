@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from caudal.connect.connectors.object_sink.connector import ObjectSink
+from caudal.connect.connectors.object_sink.connector import ObjectSink, storage_of
 from caudal.connect.errors import ConnectError
 from caudal.connect.runtime.model import State
 from caudal.connect.runtime.tasks.process_host import TaskProcess
@@ -168,6 +168,23 @@ def test_large_files_go_to_s3_in_parts(bench: Bench, broker: EmbeddedBroker, s3:
     ((path, content),) = s3.contents("large").items()
     assert path == "large/large/partition=0/large+0+0000000000.json" and len(content) > 50_000_000
     assert [json.loads(line)["id"] for line in content.splitlines()] == list(range(100))
+
+
+@pytest.mark.parametrize("size", [10, 40 << 20], ids=["whole", "parts"])
+def test_s3_refuses_to_overwrite_what_another_has_written(s3: S3Store, size: int) -> None:
+    storage = storage_of(ObjectSink.config().parse({**s3.sink_config(), "flush.size": "1"}))
+    ours, theirs = io.BytesIO(b"a" * size), io.BytesIO(b"b" * size)
+    name = f"sleepers/{size}"
+    storage.put(name, ours)
+    storage.put(name, ours)  # the answer to the first was lost
+    with pytest.raises(ConnectError, match="was written by another task in the meantime"):
+        storage.put(name, theirs)
+    seen = storage.names("sleepers")[str(size)]
+    storage.put(name, theirs, seen)
+    assert s3.contents("sleepers")[name] == theirs.getvalue()
+    if size <= 32 << 20:
+        with pytest.raises(ConnectError, match="was written by another task in the meantime"):
+            storage.put(name, ours, seen)
 
 
 def test_a_bucket_that_is_not_there_is_said_at_the_start(s3: S3Store) -> None:

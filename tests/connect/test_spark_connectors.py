@@ -10,19 +10,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow
 import pyarrow.parquet
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from caudal import jars
 from caudal.connect.connectors.spark.sink import SparkSink
 from caudal.connect.connectors.spark.source import SparkSource
 from caudal.connect.runtime.model import State
 from caudal.testing import EmbeddedBroker
+from tests.connect.postgres import Database, postgres
 from tests.connect.small_worker import SmallWorker
 from tests.connect.task_harness import Bench, Heard, wait_for
 
+__all__ = ["postgres"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 SMALL = {"spark.conf.spark.driver.memory": "512m", "spark.master": "local[2,4]"}
@@ -219,6 +223,42 @@ def test_a_killed_jdbc_sink_writes_no_record_twice_and_a_source_reads_it(
     assert not heard.traces, heard.traces
     found = [json.loads(message.value())["payload"] for message in bench.records(f"{topic}-back")]
     assert Counter(row["id"] for row in found) == Counter(range(2000))
+
+
+def test_a_killed_sink_to_postgresql_writes_no_record_twice_and_a_source_reads_it(
+    bench: Bench, topic: str, postgres: Database, tmp_path: Path
+) -> None:
+    """The driver is a jar that the connector names. Killed in the middle of a batch: while PostgreSQL holds it up."""
+    jdbc = {
+        "format": "jdbc", "spark.option.url": postgres.jdbc_url, "spark.option.user": "postgres",
+        "spark.option.dbtable": "sold", "spark.option.driver": "org.postgresql.Driver",
+        "spark.conf.spark.jars": str(jars.fetch("postgresql-jdbc")[0]),
+    }  # fmt: skip
+    config = sink(tmp_path, topic, **jdbc, **{"max.records.per.batch": "100"})
+    del config["path"]
+    config["checkpoint.location"] = str(tmp_path / "checkpoint")
+    produce(bench.bootstrap, topic, 0, 300)
+    running, heard = bench.start("SparkSink", "killed-postgres", config)
+    until(lambda: committed(tmp_path / "checkpoint") == 300, heard)
+    with psycopg.connect(postgres.conninfo) as connection:
+        connection.execute("LOCK TABLE sold IN EXCLUSIVE MODE")  # the move from the stage waits for it
+        produce(bench.bootstrap, topic, 300, 400)
+        waiting = "SELECT 1 FROM pg_locks JOIN pg_class c ON c.oid = relation WHERE relname = 'sold' AND NOT granted"
+        until(lambda: postgres.rows(waiting), heard)
+        kill(running)
+        heard.wait(State.FAILED)
+    running, heard = bench.start("SparkSink", "killed-postgres", config)
+    until(lambda: committed(tmp_path / "checkpoint") == 400, heard)
+    bench.stop(running)
+    assert postgres.rows("SELECT count(*), count(DISTINCT id) FROM sold") == [(400, 400)]
+    read = {**source(tmp_path, f"{topic}-back"), **jdbc, "incrementing.column": "id", "trigger": "available now"}
+    for name in ("path", "schema", "checkpoint.location"):
+        del read[name]
+    running, heard = bench.start("SparkSource", "read-postgres", read)
+    until(lambda: f"{topic}-back" in heard.topics and len(bench.records(f"{topic}-back")) >= 400, heard)
+    bench.stop(running)
+    found = [json.loads(message.value())["payload"] for message in bench.records(f"{topic}-back")]
+    assert Counter(row["id"] for row in found) == Counter(range(400))
 
 
 def test_a_new_field_becomes_a_new_column(bench: Bench, topic: str, tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ Standard input and output, which Kafka takes when no file is named, belong to th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -182,15 +183,26 @@ class FileStreamSinkTask(SinkTask):
             raise ConnectError(f"{self._path} cannot be written: {error.strerror}.") from None
 
     def put(self, records: Sequence[SinkRecord]) -> None:
-        self._file.write(b"".join([_line(record.value) for record in records]))
+        data = b"".join([_line(record.value) for record in records])
+        with self._written():
+            self._file.write(data)
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with self._written():
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def stop(self) -> None:
         if (file := getattr(self, "_file", None)) is not None:
-            file.close()
+            with contextlib.suppress(OSError):  # what was not flushed is not committed either: it comes again
+                file.close()
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:  # a full disk
+            raise ConnectError(f"{self._path} cannot be written: {error.strerror}.") from error
 
 
 class FileStreamSink(SinkConnector):

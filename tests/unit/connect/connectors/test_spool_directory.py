@@ -177,6 +177,7 @@ def test_json_files_compressed_and_typed(tmp_path: Path) -> None:
         ("a.json.gz", gzip.compress(b"[1]")[:-6]),
         ("a.csv", b"a,a\n1,2\n"),
     ],
+    ids=["half-json", "no-utf8", "half-gzip", "two-columns-of-a-name"],
 )
 def test_files_that_cannot_be_read_go_to_the_error_folder(tmp_path: Path, name: str, content: bytes) -> None:
     format = "json" if ".json" in name else "auto"

@@ -14,7 +14,7 @@ from caudal.connect.connectors.object_sink.formats import format_named
 from caudal.connect.connectors.object_sink.keys import KEYS, simple_name
 from caudal.connect.connectors.object_sink.partition_writer import PartitionWriter, Rules
 from caudal.connect.connectors.object_sink.storage import Storage, open_storage
-from caudal.connect.errors import ConfigError, ConnectError
+from caudal.connect.errors import ConfigError, ConnectError, RetriableError
 from caudal.connect.records import SinkRecord, TopicPartition
 
 
@@ -26,6 +26,7 @@ class ObjectSinkTask(SinkTask):
     def start(self, config: dict[str, Any]) -> None:
         self._rules = rules_of(config)
         self._writers: dict[TopicPartition, PartitionWriter] = {}
+        self._failures, self._most_failures = 0, config["max.retries"]
 
     def open(self, partitions: set[TopicPartition]) -> None:
         for partition in partitions:
@@ -39,8 +40,15 @@ class ObjectSinkTask(SinkTask):
     def put(self, records: Sequence[SinkRecord]) -> None:
         for partition, run in _by_partition(records).items():
             self._writer(partition).take(run)
-        for writer in self._writers.values():
-            writer.write()
+        try:
+            for writer in self._writers.values():
+                writer.write()
+        except RetriableError as error:
+            self._failures += 1
+            if self._failures > self._most_failures:
+                raise ConnectError(f"{error} Tried {self._failures} times (max.retries).") from error
+            raise
+        self._failures = 0
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         known = {partition: writer.committable for partition, writer in self._writers.items()}
@@ -68,7 +76,7 @@ class ObjectSink(SinkConnector):
         "FileSink",
         "S3Sink",
     )
-    delivery = "exactly once (at least once with rotate.schedule.interval.ms and a task that was taken for dead)"
+    delivery = "exactly once (at least once with a clock: rotate.schedule.interval.ms, when a suspended task wakes)"
 
     @classmethod
     def config(cls) -> ConfigDef:

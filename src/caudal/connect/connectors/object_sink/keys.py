@@ -53,6 +53,8 @@ KEYS: ConfigDef = config_def(
     Key(name="aws.secret.access.key", type=Type.PASSWORD, default=None, group="Store", doc="Of aws.access.key.id."),
     Key(name="storage.options", type=Type.PASSWORD, default=None, group="Store",
         doc="Further options of the fsspec file system, as a JSON object."),
+    Key(name="max.retries", type=Type.INT, default=10, minimum=0, group="Store",
+        doc="How often in a row a store that fails is tried again, later and later, before the task fails."),
     Key(name="topics.dir", default="topics", group="Store", doc="The folder under which every topic has its own."),
     Key(name="format", default="json", choices=tuple(FORMATS), importance=Importance.HIGH, group="Format",
         doc="json (lines), csv, parquet, avro or bytes."),

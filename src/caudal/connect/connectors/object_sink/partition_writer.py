@@ -4,7 +4,8 @@ Records between two cuts form a stretch; it has one file per folder, named `TOPI
 its first record. At a cut all files of the stretch are put into the store; when all are there, the offset behind it may
 be committed. Cuts follow from the records alone (count, timestamps, schemas), so that a rerun cuts the same. Where they
 do not (the clock, a changed configuration), a rerun follows the names it finds in the store: it cuts where an existing
-file of the folder begins. So it replaces each of them, and leaves none that holds a record twice.
+file of the folder begins. So it replaces each of them, and leaves none that holds a record twice. Files that appear
+later are another task's: they are not touched, see `storage.py`.
 
 Left out: finding what is behind the last file when the records that it was made of are gone from the topic while their
 offsets were never committed. The file stays then, and the records behind it begin a new one.
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from caudal.connect.connectors.object_sink.formats import Format
 from caudal.connect.connectors.object_sink.open_file import OpenFile, Report
@@ -58,6 +60,7 @@ class PartitionWriter:
         self._files: dict[str, OpenFile] = {}  # of the current stretch, by folder
         self._sealed: list[OpenFile] = []  # of the stretch that was cut, not in the store yet
         self._known: dict[str, set[int]] = {}  # folders looked at: the offsets of files there that a rerun may meet
+        self._versions: dict[str, Any] = {}  # of those files, by path: what a rerun replaces
         self._count = 0
         self._begin_ms: int | None = None  # the timestamp of the stretch's first record
         self._due: float | None = None  # when the clock cuts it
@@ -183,8 +186,11 @@ class PartitionWriter:
         if known is None:
             path = f"{self._rules.topics_dir}{folder}"
             self._rules.storage.sweep(path, self._prefix)
-            found = map(self._name.fullmatch, self._rules.storage.names(path))
-            known = self._known[folder] = {begin for each in found if each and (begin := int(each[1])) >= offset}
+            known = self._known[folder] = set()
+            for name, version in self._rules.storage.names(path).items():
+                if (found := self._name.fullmatch(name)) is not None and int(found[1]) >= offset:
+                    known.add(int(found[1]))
+                    self._versions[f"{path}/{name}"] = version
         return known
 
     def _cut(self, following: SinkRecord | None) -> None:
@@ -203,7 +209,7 @@ class PartitionWriter:
         while self._sealed:
             file = self._sealed[0]
             if not file.is_empty:
-                self._rules.storage.put(file.path, file.stream)  # type: ignore[arg-type]
+                self._rules.storage.put(file.path, file.stream, self._versions.get(file.path))  # type: ignore[arg-type]
             file.close()
             del self._sealed[0]
         self._done = self._cut_at

@@ -14,6 +14,9 @@ from caudal.connect.connectors.postgres_cdc.pgoutput import Relation, RelationCo
 from caudal.connect.connectors.sql.database import _AS_TEXT, reason
 from caudal.connect.errors import ConnectError, RetriableError
 
+# Changes of a partitioned table come under its own name, as its rows do in the snapshot.
+_VIA_ROOT = "WITH (publish_via_partition_root = true)"
+
 
 def parameters(config: Mapping[str, Any]) -> dict[str, Any]:
     """libpq's."""
@@ -33,6 +36,7 @@ class Catalogue:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = config
         self._where = place(config)
+        self._casts: dict[tuple[str, str], list[sql.SQL]] = {}
         try:
             self.connection = psycopg.connect(**parameters(config), autocommit=True, prepare_threshold=None)
         except psycopg.Error as error:
@@ -72,27 +76,68 @@ class Catalogue:
         return Relation(rows[0][0] if rows else 0, schema, name, "d", columns)
 
     def primary_key(self, schema: str, name: str) -> tuple[str, ...]:
+        """Its columns, in its own order."""
+        return tuple(column for column, _, _ in self._key_columns(schema, name))
+
+    def ordered_key(self, schema: str, name: str) -> tuple[str, ...]:
+        """The primary key, if the log names every row by it: nothing where it does not, or there is none."""
         rows = self._ask(
-            "SELECT attname FROM pg_index JOIN pg_class c ON c.oid = indrelid "
+            "SELECT relreplident IN ('d', 'f') AND (relkind <> 'p' OR COALESCE((SELECT pubviaroot FROM pg_publication "
+            "WHERE pubname = %s), false)) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "
+            "WHERE nspname = %s AND relname = %s",
+            self._config["publication.name"], schema, name,
+        )  # fmt: skip
+        return self.primary_key(schema, name) if rows and rows[0][0] else ()
+
+    def is_within(self, schema: str, name: str, key: tuple[str, ...], bound: tuple[str, ...]) -> bool:
+        """Whether a key of the table is at most this one, by the table's types and collations. False where the table
+        or its key is not there any more."""
+        if (schema, name) not in self._casts:
+            self._casts[schema, name] = [
+                sql.SQL("CAST(%s AS " + type + ")" + (f" COLLATE {collation}" if collation else ""))
+                for _, type, collation in self._key_columns(schema, name)
+            ]
+        casts = sql.SQL(", ").join(self._casts[schema, name])
+        if len(self._casts[schema, name]) != len(key):
+            return False
+        rows = self._ask(sql.SQL("SELECT ROW({0}) <= ROW({0})").format(casts), *key, *bound)
+        return bool(rows[0][0])
+
+    def _key_columns(self, schema: str, name: str) -> list[tuple[str, str, str | None]]:
+        rows = self._ask(
+            "SELECT attname, format_type(atttypid, atttypmod), "
+            "(SELECT format('%%I.%%I', s.nspname, collname) FROM pg_collation o JOIN pg_namespace s "
+            "ON s.oid = collnamespace WHERE o.oid = attcollation) FROM pg_index JOIN pg_class c ON c.oid = indrelid "
             "JOIN pg_namespace n ON n.oid = relnamespace JOIN pg_attribute ON attrelid = indrelid "
-            "AND attnum = ANY (indkey) WHERE indisprimary AND nspname = %s AND relname = %s",
+            "AND attnum = ANY (indkey) WHERE indisprimary AND nspname = %s AND relname = %s "
+            "ORDER BY array_position(indkey::int2[], attnum)",
             schema, name,
         )  # fmt: skip
-        return tuple(column for (column,) in rows)
+        return [(column, type, collation) for column, type, collation in rows]
+
+    def now(self) -> tuple[str, int]:
+        """What this transaction sees, and a place in the log behind all of it."""
+        ((snapshot, lsn),) = self._ask("SELECT pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text")
+        return snapshot, lsn_number(lsn)
 
     def slot_position(self, name: str) -> int | None:
         """What the slot has been told is done; None when there is no such slot here."""
         rows = self._ask(
-            "SELECT confirmed_flush_lsn::text, database = current_database(), plugin FROM pg_replication_slots "
-            "WHERE slot_name = %s",
+            "SELECT confirmed_flush_lsn::text, database = current_database(), plugin, wal_status "
+            "FROM pg_replication_slots WHERE slot_name = %s",
             name,
         )
         if not rows:
             return None
-        position, is_ours, plugin = rows[0]
+        position, is_ours, plugin, status = rows[0]
         if not is_ours or plugin != "pgoutput":
             raise ConnectError(
                 f"The replication slot {name} belongs to another database or plug-in: choose another slot.name."
+            )
+        if status == "lost":
+            raise ConnectError(
+                f"The replication slot {name} is lost: the server has removed log that it needed "
+                "(max_slot_wal_keep_size). Drop the slot and reset the connector's offsets; it takes a new snapshot."
             )
         return lsn_number(position)
 
@@ -112,14 +157,16 @@ class Catalogue:
         listed = sql.SQL(", ").join(sql.Identifier(*table) for table in tables)
         if mode == "filtered" and tables:
             if not found:
-                self._ask(sql.SQL("CREATE PUBLICATION {} FOR TABLE {}").format(sql.Identifier(name), listed))
+                self._ask(
+                    sql.SQL("CREATE PUBLICATION {} FOR TABLE {} " + _VIA_ROOT).format(sql.Identifier(name), listed)
+                )
             elif not found[0][0]:
                 rows = self._ask("SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s", name)
                 if {(schema, table) for schema, table in rows} != set(tables):
                     self._ask(sql.SQL("ALTER PUBLICATION {} SET TABLE {}").format(sql.Identifier(name), listed))
         elif not found:
-            everything = "" if mode == "filtered" else " FOR ALL TABLES"
-            self._ask(sql.SQL("CREATE PUBLICATION {}" + everything).format(sql.Identifier(name)))
+            everything = " " if mode == "filtered" else " FOR ALL TABLES "
+            self._ask(sql.SQL("CREATE PUBLICATION {}" + everything + _VIA_ROOT).format(sql.Identifier(name)))
 
     def run(self, statement: str) -> None:
         self._ask(statement)

@@ -81,6 +81,9 @@ _KEYS = config_def(
         doc="Records that are handed over at once."),
     Key(name="poll.interval.ms", type=Type.LONG, default=500, minimum=1, group="Connector", order=8,
         doc="How long a call waits for changes."),
+    Key(name="errors.max.retries", type=Type.INT, default=10, minimum=-1, importance=Importance.LOW, group="Connector",
+        order=9, doc="How often in a row a database that cannot be reached is tried again, before the task fails; -1: "
+        "without end."),
     Key(name="heartbeat.interval.ms", type=Type.INT, default=0, minimum=0, group="Heartbeat", order=1,
         doc="How often a record tells that the connector lives, so that its offset moves with the log; 0: never."),
     Key(name="heartbeat.topics.prefix", default="__debezium-heartbeat", importance=Importance.LOW, group="Heartbeat",
@@ -101,7 +104,7 @@ class PostgresCdcTask(SourceTask):
         self._stream: ReplicationConnection | None = None
         self._snapshot: Snapshot | None = None
         self._is_streaming = False
-        self._changes = Changes(config, self._table, self.context.report_error)
+        self._changes = Changes(config, self._table, self.context.report_error, self._is_within)
         self._partition = self._changes.partition
         stored = self.context.offsets.offset(self._partition)
         mode = config["snapshot.mode"]
@@ -110,16 +113,24 @@ class PostgresCdcTask(SourceTask):
         )
         self._ends_with_snapshot = mode in ("initial_only", "only")
         self._changes.position = dict(stored or {})
-        self._handed_over: Mapping[str, Any] | None = None  # the last record's offset
+        self._handed_over: Mapping[str, Any] | None = stored  # the last record's offset
+        self._failures = 0
         self._confirmed_at = float("-inf")
         self._beaten_at = time.monotonic()
 
     def poll(self) -> Sequence[SourceRecord] | None:
         try:
             records = self._records()
-        except RetriableError:
+        except RetriableError as error:
             self._disconnect()
+            # What was read and not handed over is read again.
+            self._changes.position = dict(self._handed_over or {})
+            self._needs_snapshot = self._needs_snapshot or bool(self._changes.position.get("snapshot"))
+            self._failures += 1
+            if -1 < self._config["errors.max.retries"] < self._failures:
+                raise ConnectError(f"{error} Tried {self._failures} times (errors.max.retries).") from error
             raise
+        self._failures = 0
         if self._config["heartbeat.interval.ms"] and self._snapshot is None:
             self._beat(records)
         if records:
@@ -199,6 +210,13 @@ class PostgresCdcTask(SourceTask):
         slot: str = config["slot.name"]
         confirmed = catalogue.slot_position(slot)
         self._stream = ReplicationConnection(parameters(config), place(config))
+        position = self._changes.position
+        if self._needs_snapshot and position.get("views") and config["snapshot.mode"] != "always":
+            if confirmed is None and not self._ends_with_snapshot:
+                raise self._gone(position["lsn"])
+            self._take_snapshot(position["lsn"], None, position["views"])
+            _LOG.info("the snapshot at %s goes on", lsn_text(position["lsn"]))
+            return
         if self._needs_snapshot:
             if confirmed is not None and not self._ends_with_snapshot:
                 catalogue.drop_slot(slot)  # of a snapshot that was interrupted: its view of the tables is gone
@@ -206,21 +224,27 @@ class PostgresCdcTask(SourceTask):
                 f"{slot}_once"[:63] if self._ends_with_snapshot else slot, "pgoutput",
                 temporary=self._ends_with_snapshot,
             )  # fmt: skip
-            self._snapshot = Snapshot(config, self._changes, lsn, name, self._table_in, self.context.report_error)
+            self._take_snapshot(lsn, name, ())
             _LOG.info("snapshot of %d tables at %s", len(tables), lsn_text(lsn))
             return
-        position = self._changes.position
         if confirmed is None:
             if position:
-                raise ConnectError(
-                    f"The replication slot {slot} is gone, and with it the changes since {lsn_text(position['lsn'])}: "
-                    "reset the connector's offsets, and it takes a new snapshot."
-                )
+                raise self._gone(position["lsn"])
             lsn, _ = self._stream.create_slot(slot, "pgoutput", temporary=False)
             self._changes.position = {"lsn": lsn}
         elif not position:
             self._changes.position = {"lsn": confirmed}
         self._start_stream()
+
+    def _take_snapshot(self, lsn: int, name: str | None, views: Sequence[Sequence[Any]]) -> None:
+        report = self.context.report_error
+        self._snapshot = Snapshot(self._config, self._changes, lsn, name, views, self._table_in, report)
+
+    def _gone(self, lsn: int) -> ConnectError:
+        return ConnectError(
+            f"The replication slot {self._config['slot.name']} is gone, and with it the changes since {lsn_text(lsn)}: "
+            "reset the connector's offsets, and it takes a new snapshot."
+        )
 
     def _start_stream(self) -> None:
         assert self._stream is not None
@@ -235,6 +259,10 @@ class PostgresCdcTask(SourceTask):
             return None
         assert self._catalogue is not None
         return self._table_in(self._catalogue, relation)
+
+    def _is_within(self, schema: str, name: str, key: tuple[str, ...], bound: tuple[str, ...]) -> bool:
+        assert self._catalogue is not None
+        return self._catalogue.is_within(schema, name, key, bound)
 
     def _table_in(self, catalogue: Catalogue, relation: Relation) -> CapturedTable:
         key = catalogue.primary_key(relation.schema, relation.name)
@@ -292,7 +320,7 @@ class PostgresCdcTask(SourceTask):
 
 
 class PostgresCdc(SourceConnector):
-    """One task: a slot has one reader. An interrupted snapshot begins anew; changes come exactly once."""
+    """One task: a slot has one reader. A snapshot that is interrupted goes on; rows and changes come exactly once."""
 
     task = PostgresCdcTask
     aliases = ("io.debezium.connector.postgresql.PostgresConnector", "PostgresConnector")
@@ -337,4 +365,17 @@ class PostgresCdc(SourceConnector):
         return [{name: text for name, value in self._config.items() if (text := as_text(value)) is not None}]
 
     def exactly_once_support(self, config: Mapping[str, Any]) -> bool | None:
-        return True
+        """Not where each start reads everything again, nor for a snapshot of tables that it could not go on in."""
+        match config["snapshot.mode"]:
+            case "never" | "no_data":
+                return True
+            case "always":
+                return False
+        try:
+            catalogue = Catalogue(config)
+        except ConnectError:
+            return None
+        try:
+            return all(catalogue.ordered_key(*table) for table in catalogue.tables())
+        finally:
+            catalogue.close()

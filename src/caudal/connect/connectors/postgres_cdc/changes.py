@@ -2,7 +2,8 @@
 
 An offset names the end of the last whole transaction (`lsn`, where the stream begins again) and, in the middle of
 another, that one's commit (`lsn_commit`) and how many of its changes were read (`events`). Decoding gives the same
-changes in the same order each time, so those are skipped after a restart: nothing is lost, nothing comes twice.
+changes in the same order each time, so those are skipped after a restart: nothing is lost, nothing comes twice. After
+a snapshot that was interrupted it also has the snapshot's `views`, until the stream has passed them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 
 from caudal.connect.connectors.postgres_cdc import pgoutput
 from caudal.connect.connectors.postgres_cdc.envelope import CapturedTable
-from caudal.connect.connectors.postgres_cdc.pgoutput import Delete, Insert, Relation, Truncate, Update
+from caudal.connect.connectors.postgres_cdc.pgoutput import Delete, Insert, Relation, Truncate, Update, Values
+from caudal.connect.connectors.postgres_cdc.views import IsWithin, Views
 from caudal.connect.errors import ConnectError, DataError
 from caudal.connect.records import SourceRecord
 
@@ -31,8 +33,12 @@ class Changes:
         config: Mapping[str, Any],
         table_of: Callable[[Relation], CapturedTable | None],
         report: Callable[[SourceRecord, Exception], None],
+        is_within: IsWithin,
     ) -> None:
         self._config = config
+        self._is_within = is_within
+        self._views: Views | None = None
+        self._listed_views: dict[str, Any] = {}  # as offsets carry them
         self._table_of = table_of
         self._report = report
         self.partition = {"server": config["topic.prefix"]}
@@ -57,6 +63,13 @@ class Changes:
         self.position = dict(position)
         self._tables.clear()
         self._begin = None
+        self._carry(position.get("views"), position["lsn"])
+
+    def _carry(self, listed: Any, lsn: int) -> None:
+        self._views = Views(listed, self._is_within) if listed else None
+        if self._views is not None and lsn >= self._views.end:
+            self._views = None
+        self._listed_views = {"views": listed} if self._views is not None else {}
 
     def take(self, lsn: int, data: bytes, records: list[SourceRecord]) -> None:
         """What one message means is added to `records`."""
@@ -71,7 +84,9 @@ class Changes:
                 self._skip = self.position["events"] if is_half_read else 0
             case pgoutput.Commit():
                 self._begin = None
-                self.position = {"lsn": message.end_lsn, "ts_usec": message.micros}
+                if self._views is not None:
+                    self._carry(self._listed_views["views"], message.end_lsn)
+                self.position = {"lsn": message.end_lsn, "ts_usec": message.micros, **self._listed_views}
                 if records and records[-1].offset.get("lsn_commit") == message.commit_lsn:
                     records[-1].offset = self.position
             case Relation():
@@ -90,7 +105,7 @@ class Changes:
         before = self.position
         self.position = after = {
             "lsn": before.get("lsn", 0), "lsn_commit": begin.commit_lsn, "events": self._events,
-            "txId": begin.transaction, "ts_usec": begin.micros,
+            "txId": begin.transaction, "ts_usec": begin.micros, **self._listed_views,
         }  # fmt: skip
         if _OPERATIONS[type(message)] in self._skipped_operations:
             return
@@ -111,7 +126,18 @@ class Changes:
                     SourceRecord(self.partition, after, table.topic), DataError(f"{place} does not convert: {error}")
                 )
             else:
-                records[-1].offset = after
+                if len(records) > first:
+                    records[-1].offset = after
+
+    def _was_shown(self, table: CapturedTable, values: Values | None) -> bool:
+        """Whether the snapshot has this change already; `values` of a row, or None for all of the table."""
+        if self._views is None or self._begin is None:
+            return False
+        transaction, lsn = self._begin.transaction, self._begin.commit_lsn
+        schema, name = table.relation.schema, table.relation.name
+        if values is None:
+            return self._views.have_shown_all(transaction, lsn, schema, name)
+        return self._views.have_shown(transaction, lsn, schema, name, table.key_texts(values))
 
     def _records(
         self, table: CapturedTable, lsn: int, message: Change, offset: dict[str, Any], records: list[SourceRecord]
@@ -130,26 +156,33 @@ class Changes:
 
         match message:
             case Insert():
+                if self._was_shown(table, message.new):
+                    return
                 new = table.row(message.new)
                 add("c", table.key(new), None, new)
             case Update():
                 old = None if message.old is None else table.row(message.old)
                 new = table.row(message.new, old if message.old_is_full else None)
                 key, old_key = table.key(new), None if old is None else table.key(old)
-                if old is not None and old_key is not None and old_key != key:
+                if message.old is not None and old_key is not None and old_key != key:
                     # Another key is another row to everybody who reads: the old one goes, a new one comes.
-                    add("d", old_key, old, None)
-                    tombstone(old_key)
-                    add("c", key, None, new)
-                else:
+                    if not self._was_shown(table, message.old):
+                        add("d", old_key, old, None)
+                        tombstone(old_key)
+                    if not self._was_shown(table, message.new):
+                        add("c", key, None, new)
+                elif not self._was_shown(table, message.old or message.new):
                     add("u", key, old, new)
             case Delete():
+                if self._was_shown(table, message.old):
+                    return
                 old = table.row(message.old)
                 key = table.key(old)
                 add("d", key, old, None)
                 tombstone(key)
             case Truncate():
-                add("t", None, None, None)
+                if not self._was_shown(table, None):
+                    add("t", None, None, None)
 
     def envelope(
         self, table: CapturedTable, op: str, before: Any, after: Any, lsn: int, snapshot: str | None = None

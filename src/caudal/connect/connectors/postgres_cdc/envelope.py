@@ -61,6 +61,8 @@ class CapturedTable:
         self.topic = f"{config['topic.prefix']}.{relation.schema}.{relation.name}"
         self.key_names = tuple(one.name for one in relation.columns if one.name in set(primary_key))
         self._key_at = tuple(at for at, one in enumerate(relation.columns) if one.name in self.key_names)
+        at_name = {one.name: at for at, one in enumerate(relation.columns)}
+        self._ordered_key_at = tuple(at_name[name] for name in primary_key)
         columns, fields = [], []
         for one in relation.columns:
             schema, read = _schema(one.type, one.modifier, config["decimal.handling.mode"], mapping)
@@ -121,6 +123,12 @@ class CapturedTable:
             column.name: value if value is None or column.read is None else column.read(value)
             for column, value in zip(self._columns, values, strict=True)
         }
+
+    def key_texts(self, values: Values) -> tuple[str, ...] | None:
+        """The primary key's columns as they were sent, in its own order; None where they were not, or there is none."""
+        found = [values[at] for at in self._ordered_key_at]
+        texts = tuple(one.decode() for one in found if isinstance(one, bytes))
+        return texts if texts and len(texts) == len(found) else None
 
     def key(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         return {name: row[name] for name in self.key_names} if self.key_names else None

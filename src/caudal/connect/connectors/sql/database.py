@@ -238,8 +238,19 @@ class Database:
         dbapi = self.dialect.loaded_dbapi
         if self.is_sqlite:
             words = str(original)
-            return isinstance(original, dbapi.OperationalError) and ("locked" in words or "unable to open" in words)
+            return isinstance(original, dbapi.OperationalError) and any(
+                each in words for each in ("locked", "unable to open", "disk is full", "disk I/O error")
+            )
         return isinstance(original, (dbapi.OperationalError, dbapi.InterfaceError))
+
+    def is_about_statement(self, error: BaseException) -> bool:
+        """Whether no row could have been written by it: the table or a column is gone, or nobody may write there."""
+        original = getattr(error, "orig", None) or error
+        state = getattr(original, "sqlstate", None)
+        if state:
+            return state[:2] in ("42", "3F")  # syntax or access, or a schema that is not there
+        dbapi = self.dialect.loaded_dbapi
+        return isinstance(original, dbapi.OperationalError if self.is_sqlite else dbapi.ProgrammingError)
 
     def translated(self, error: BaseException) -> ConnectError:
         """What the framework understands: RetriableError for what passes, ConnectError for what does not."""

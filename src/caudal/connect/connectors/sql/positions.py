@@ -39,6 +39,11 @@ class Ordering:
     def is_exact(self) -> bool:
         return self.incrementing is not None
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether several rows may share a position: then the next row tells whether it may move on."""
+        return bool(self.timestamps) and not self.is_exact
+
 
 def instant_offset(instant: datetime.datetime) -> tuple[int, int]:
     """Milliseconds since the epoch, and nanoseconds of the second."""

@@ -1,8 +1,6 @@
-"""One table (or query) that is read pass by pass: rows to records, a batch at a time, whatever the mode.
+"""One table (or query) that is read pass by pass, a batch at a time, whatever the mode; `rows.py` makes the records.
 
-For each shape of the rows one function is generated that makes records of a whole batch: reading a name, a converter
-or a flag for every value would cost more than making the values. When a row of a batch does not convert, the batch is
-gone through again row by row, and that row alone is reported.
+Its shape is looked up again as it is read: a column that comes or goes gives a new schema, and no end.
 """
 
 from __future__ import annotations
@@ -10,25 +8,23 @@ from __future__ import annotations
 import datetime
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import exc
 
 from caudal.connect.connector import SourceContext
-from caudal.connect.connectors.sql.columns import UTC
 from caudal.connect.connectors.sql.columns import Mapping as TypeMapping
-from caudal.connect.connectors.sql.database import Database, Unreadable
-from caudal.connect.connectors.sql.positions import Ordering, Question, check_columns, instant_offset
+from caudal.connect.connectors.sql.database import Database
+from caudal.connect.connectors.sql.positions import Ordering, Question, check_columns
+from caudal.connect.connectors.sql.rows import Row, RowReader
 from caudal.connect.connectors.sql.tables import Shape, TableName, query_shape, table_shape
-from caudal.connect.data import Field, Kind, Schema
-from caudal.connect.errors import ConnectError, DataError, RetriableError
+from caudal.connect.errors import ConnectError, RetriableError
 from caudal.connect.records import SourceRecord
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0  # a table's shape is looked up at most this often, unless the rows themselves look different
-Row = tuple[Any, ...]
-Make = Callable[[Sequence[Row]], list[SourceRecord]]
+_PAGE = 1000  # a page has at least as many rows, however small the batches
 
 
 class Reader:
@@ -60,7 +56,7 @@ class Reader:
         self._shape: Shape | None = None
         self._looked = float("-inf")
         self._description: Any = None
-        self._make: Make | None = None
+        self._rows: RowReader | None = None
         self._question: Question | None = None
         self._cursor: Any = None
         self._end: datetime.datetime | None = None
@@ -144,7 +140,8 @@ class Reader:
         if not rows:
             self._stop_pass()
             return []
-        records = self._records(rows)
+        assert self._rows is not None
+        records, self.position = self._rows.records(rows, self.position, self._held[0] if self._held else None)
         if self._exhausted and not self._held:
             self._stop_pass()
         return records
@@ -163,7 +160,7 @@ class Reader:
 
     def _next_of_stream(self) -> list[Row]:
         rows = self._held
-        keeps_last = self._is_grouped
+        keeps_last = self._ordering.is_grouped
         while len(rows) <= self._batch and not self._exhausted:
             more = self._cursor.fetchmany(self._batch)
             self._exhausted = len(more) == 0
@@ -177,11 +174,6 @@ class Reader:
             at = min(self._batch, len(rows) - 1)
             rows, self._held = rows[:at], rows[at:]
         return rows
-
-    @property
-    def _is_grouped(self) -> bool:
-        """Whether several rows may share a position: then the next row tells whether it may move on."""
-        return bool(self._ordering.timestamps) and not self._ordering.is_exact
 
     # The shape.
 
@@ -228,7 +220,7 @@ class Reader:
         return True
 
     def _adopt(self, shape: Shape, keep_question: bool = False) -> None:
-        if self._shape is not None and self._shape.schema == shape.schema and self._make is not None:
+        if self._shape is not None and self._shape.schema == shape.schema and self._rows is not None:
             return
         if self._shape is not None:
             _LOG.info("%s has changed its shape: a new schema from here on", self._where)
@@ -239,7 +231,10 @@ class Reader:
         if not keep_question or self._question is None:
             self._ask(shape)
         assert self._question is not None
-        self._make = self._compile(shape, self._question.has_instant_column)
+        self._rows = RowReader(
+            self._database, self._mapping, shape, self._ordering, self._question.has_instant_column,
+            self._config["key.mode"], self._where, self.topic, self.partition, self._context.report_error,
+        )  # fmt: skip
 
     def _ask(self, shape: Shape | None) -> None:
         self._question = Question(
@@ -259,163 +254,3 @@ class Reader:
                 )
         timestamps = tuple(self._config["timestamp.column.name"]) if "timestamp" in mode else ()
         return Ordering(incrementing, timestamps)
-
-    # Rows to records.
-
-    def _records(self, rows: list[Row]) -> list[SourceRecord]:
-        make = self._make
-        assert make is not None
-        try:
-            if self._database.lenient:
-                raise DataError("one by one")
-            records = make(rows)
-        except Exception:
-            records = self._one_by_one(rows, make)
-        else:
-            if self._is_grouped:
-                self._hold_positions_back(records, rows)
-        if self._ordering.timestamps or self._ordering.incrementing:
-            self._advance(rows, records)
-        return records
-
-    def _advance(self, rows: list[Row], records: list[SourceRecord]) -> None:
-        if self._is_grouped:
-            if records:
-                self.position = dict(records[-1].offset)
-            return
-        assert self._offset_of is not None
-        self.position = self._offset_of(rows[-1])
-
-    def _one_by_one(self, rows: list[Row], make: Make) -> list[SourceRecord]:
-        records: list[SourceRecord] = []
-        good: list[Row] = []
-        for row in rows:
-            try:
-                for value in row:
-                    if isinstance(value, Unreadable):
-                        raise DataError(f"{value.text} is beyond the dates and times that can be read.")
-                records += make([row])
-                good.append(row)
-            except Exception as error:
-                self._report(row, error)
-        if self._is_grouped and records:
-            self._hold_positions_back(records, good)
-        return records
-
-    def _report(self, row: Row, error: Exception) -> None:
-        offset = self.position
-        try:
-            if self._offset_of is not None:
-                offset = self._offset_of(row)
-        except Exception as unreadable:  # then it stays where it was
-            _LOG.debug("%s: no position in a row that does not convert: %s", self._where, unreadable)
-        record = SourceRecord(self.partition, offset, self.topic)
-        column = self._culprit(row)
-        at = f" ({', '.join(f'{name}={value}' for name, value in offset.items())})" if offset else ""
-        self._context.report_error(
-            record, DataError(f"{self._where} has a row that does not convert{at}{column}: {error}")
-        )
-
-    def _culprit(self, row: Row) -> str:
-        assert self._shape is not None
-        for column, value in zip(self._shape.columns, row, strict=False):
-            if isinstance(value, Unreadable):
-                return f", column {column.name}"
-            if value is not None and column.read is not None:
-                try:
-                    column.read(value)
-                except Exception:
-                    return f", column {column.name}"
-        return ""
-
-    def _hold_positions_back(self, records: list[SourceRecord], rows: list[Row]) -> None:
-        """A record of a timestamp carries the position before it until the last record of that timestamp."""
-        following: Any = None
-        if self._held:
-            assert self._offset_of is not None
-            following = self._offset_of(self._held[0])
-        own = [record.offset for record in records]
-        before: Mapping[str, Any] = self.position
-        for at, record in enumerate(records):
-            later = own[at + 1] if at + 1 < len(own) else following
-            if later == own[at]:
-                record.offset = before
-            else:
-                before = own[at]
-
-    def _compile(self, shape: Shape, has_instant_column: bool) -> Make:
-        """The function for rows of this shape. Names of columns appear in it as Python literals only."""
-        names: dict[str, Any] = {"Record": SourceRecord, "partition": self.partition, "topic": self.topic,
-                                 "schema": shape.schema}  # fmt: skip
-
-        def value(name: str) -> str:
-            at = shape.indexes[name]
-            read = shape.columns[at].read
-            if read is None:
-                return f"row[{at}]"
-            names[f"read_{at}"] = read
-            if not shape.columns[at].is_nullable and self._database.is_postgres:
-                return f"read_{at}(row[{at}])"
-            return f"None if row[{at}] is None else read_{at}(row[{at}])"
-
-        fields = ", ".join(f"{column.name!r}: {value(column.name)}" for column in shape.columns)
-        key, key_schema = "None", "None"
-        if columns := self._key_columns(shape):
-            key_schema = "key_schema"
-            if len(columns) == 1:
-                names["key_schema"] = shape.columns[shape.indexes[columns[0]]].schema
-                key = value(columns[0])
-            else:
-                key_fields = tuple(Field(one, shape.columns[shape.indexes[one]].schema) for one in columns)
-                names["key_schema"] = Schema(Kind.STRUCT, name=f"{shape.schema.name}Key", fields=key_fields)
-                key = "{" + ", ".join(f"{one!r}: {value(one)}" for one in columns) + "}"
-        offset = self._compile_offset(shape, has_instant_column, names)
-        record = f"Record(partition, {offset}, topic, {{{fields}}}, schema, {key}, {key_schema})"
-        text = f"def make(rows):\n    return [{record} for row in rows]\ndef offset_of(row):\n    return {offset}\n"
-        exec(compile(text, f"<rows of {shape.schema.name}>", "exec"), names)
-        self._offset_of = names["offset_of"]
-        make: Make = names["make"]
-        return make
-
-    def _key_columns(self, shape: Shape) -> tuple[str, ...]:
-        match self._config["key.mode"]:
-            case "primary_key":
-                return shape.primary_key
-            case "incrementing" if self._ordering.incrementing:
-                return (self._ordering.incrementing,)
-        return ()
-
-    def _compile_offset(self, shape: Shape, has_instant_column: bool, names: dict[str, Any]) -> str:
-        ordering = self._ordering
-        parts = []
-        if ordering.timestamps:
-            if has_instant_column:
-                at = len(shape.columns)
-                read = self._mapping.instant_reader(False) if not self._database.is_postgres else _aware(self._mapping)
-            else:
-                at = shape.indexes[ordering.timestamps[0]]
-                read = shape.columns[at].read
-            names["read_instant"] = read
-            names["instant"] = instant_offset
-            argument = f"row[{at}]" if read is None else f"read_instant(row[{at}])"
-            # The two numbers of the instant are unpacked inside the expression, to convert it once.
-            parts.append(f"'timestamp': (at := instant({argument}))[0], 'timestamp_nanos': at[1]")
-        if ordering.incrementing:
-            at = shape.indexes[ordering.incrementing]
-            is_whole = shape.columns[at].read is None and shape.columns[at].schema.kind is not Kind.BYTES
-            parts.append(f"'incrementing': row[{at}]" if is_whole else f"'incrementing': int(row[{at}])")
-        return "{" + ", ".join(parts) + "}"
-
-    _offset_of: Callable[[Row], dict[str, Any]] | None = None
-
-
-_PAGE = 1000  # a page has at least as many rows, however small the batches
-
-
-def _aware(mapping: TypeMapping) -> Callable[[Any], datetime.datetime]:
-    """A COALESCE of timestamps with and without time zone, whichever it became."""
-
-    def read(value: datetime.datetime) -> datetime.datetime:
-        return (value if value.tzinfo is not None else value.replace(tzinfo=mapping.zone)).astimezone(UTC)
-
-    return read

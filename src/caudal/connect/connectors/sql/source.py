@@ -92,6 +92,7 @@ class SqlSourceTask(SourceTask):
         self._database = Database(
             config, isolation_level=None if isolation == "DEFAULT" else isolation.replace("_", " ")
         )
+        self._attempts: int = config["connection.attempts"]
         mapping = mapping_of(self._database, config)
         tables: list[TableName | None] = [TableName(*one) for one in json.loads(self.context.config.get(_TABLES, "[]"))]
         if config["query"]:
@@ -106,7 +107,12 @@ class SqlSourceTask(SourceTask):
     def poll(self) -> Sequence[SourceRecord] | None:
         # Around the tables, a batch of each at a time: a large one holds up nobody. A stream has the connection to
         # itself until it is through.
-        self._database.connection(self.context.stopping)
+        try:
+            self._database.connection(self.context.stopping)
+        except RetriableError as error:
+            if self.context.stopping.is_set():
+                return None
+            raise ConnectError(f"{error} Tried {self._attempts} times (connection.attempts).") from error
         count = len(self._readers)
         streaming = [reader for reader in self._readers if reader.is_streaming]
         for reader in streaming or [self._readers[(self._next + step) % count] for step in range(count)]:

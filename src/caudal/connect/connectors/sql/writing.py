@@ -19,7 +19,7 @@ from caudal.connect.connectors.sql.database import Database, reason
 from caudal.connect.connectors.sql.ddl import add_columns, create_table, existing_columns
 from caudal.connect.connectors.sql.layouts import Layout, Row, Rows, layout_of
 from caudal.connect.connectors.sql.tables import TableName
-from caudal.connect.errors import ConfigError, ConnectError, DataError
+from caudal.connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from caudal.connect.records import SinkRecord
 
 Report = Callable[[SinkRecord, Exception], None]
@@ -36,6 +36,7 @@ class TableWriter:
         self._size: int = config["batch.size"]
         self._existing: dict[str, types.TypeEngine[Any]] | None = None
         self._layouts: dict[Any, _Prepared] = {}
+        self._has_looked_again = False  # since a statement failed that had succeeded before
         self._schemas: list[Any] = []  # keeps them alive: layouts are found by their identity
 
     def prepared(self, record: SinkRecord) -> _Prepared:
@@ -133,6 +134,16 @@ class TableWriter:
         """In the caller's transaction; what is refused is reported, the rest is written."""
         for segment in segments:
             self._write_some(connection, segment.prepared, segment.records, report)
+        self._has_looked_again = False
+
+    def _changed(self, error: Exception) -> ConnectError:
+        """The table is not what it was: the batch is tried once more with what it is now. No row is to blame."""
+        text = f"The table {self.table} cannot be written: {reason(error)}."
+        self.forget()
+        if self._has_looked_again:
+            return ConnectError(text)
+        self._has_looked_again = True
+        return RetriableError(text)
 
     def _write_some(
         self, connection: sqlalchemy.Connection, prepared: _Prepared, records: Sequence[SinkRecord], report: Report
@@ -144,6 +155,8 @@ class TableWriter:
         except Exception as error:
             if self._database.is_passing(error) or isinstance(error, ConfigError):
                 raise
+            if self._database.is_about_statement(error):
+                raise self._changed(error) from error
             failure = error
         if len(records) == 1:
             text = reason(failure)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import fsspec
 import pytest
 from tests.unit.connect.connectors.contexts import SinkSide, start_sink
 
 from caudal.connect.connectors.object_sink.connector import ObjectSink, ObjectSinkTask
+from caudal.connect.connectors.object_sink.storage import FileSystemStorage
 from caudal.connect.data import INT32, INT64, STRING, Schema, struct
-from caudal.connect.errors import DataError, RetriableError
+from caudal.connect.errors import ConnectError, DataError, RetriableError
 from caudal.connect.records import SinkRecord, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -181,12 +184,12 @@ def test_a_store_that_fails_for_a_while_gets_every_file_once(tmp_path: Path, mon
     storage: Any = task._rules.storage
     put, calls = storage.put, 0
 
-    def failing(path: str, content: BinaryIO) -> None:
+    def failing(path: str, content: BinaryIO, replaces: Any) -> None:
         nonlocal calls
         calls += 1
         if calls % 2:
             raise RetriableError("throttled")
-        put(path, content)
+        put(path, content, replaces)
 
     monkeypatch.setattr(storage, "put", failing)
     records = [order(offset, "ab"[offset % 2]) for offset in range(10)]
@@ -207,6 +210,45 @@ def test_what_is_lost_to_another_task_leaves_nothing_behind(tmp_path: Path) -> N
     task.open({ORDERS})
     task.put([order(offset) for offset in range(3)])
     assert list(files(tmp_path).values()) == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("leftover", [False, True])
+def test_a_task_that_wakes_after_its_successor_overwrites_nothing(tmp_path: Path, size: int, leftover: bool) -> None:
+    """With cuts by the clock its file has other records than its successor's of the same name: fewer or more."""
+    records = [order(offset) for offset in range(6)]
+    if leftover:  # which both of them see, and may replace
+        died, _ = sink(tmp_path, flush_size=1)
+        died.put(records[:1])
+    sleeping, _ = sink(tmp_path, flush_size=100)
+    sleeping.put(records[:size])
+    successor, _ = sink(tmp_path, flush_size=3)
+    successor.put(records)
+    before = files(tmp_path)
+    assert list(before.values()) == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(ConnectError, match="was written by another task in the meantime"):
+        sleeping._writers[ORDERS]._cut(None)  # as the clock does
+    assert files(tmp_path) == before and sleeping.pre_commit({}) == {}
+
+
+def test_the_same_file_of_two_tasks_is_no_conflict(tmp_path: Path) -> None:
+    tasks = [sink(tmp_path)[0] for _ in range(2)]
+    for task in tasks:
+        task.put([order(0)])
+    for task in tasks:
+        task.put([order(offset) for offset in range(1, 6)])
+        assert task.pre_commit({}) == {ORDERS: 6}
+    assert list(files(tmp_path).values()) == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("renames", [False, True])
+def test_other_stores_do_not_overwrite_either(renames: bool) -> None:
+    storage = FileSystemStorage(fsspec.filesystem("memory"), f"/sleepers-{renames}", is_atomic=not renames)
+    storage.put("a", io.BytesIO(b"one"))
+    storage.put("a", io.BytesIO(b"one"))
+    with pytest.raises(ConnectError, match="a was written by another task"):
+        storage.put("a", io.BytesIO(b"two"))
+    storage.put("a", io.BytesIO(b"two"), storage.names("")["a"])
 
 
 def test_temporary_files_of_a_dead_run_are_swept(tmp_path: Path) -> None:
