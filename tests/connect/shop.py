@@ -30,6 +30,8 @@ class Shop:
         self.data.mkdir()
         self.connectors = sorted(file.stem for file in folder.glob("*.json"))
         self._known: dict[tuple[str, int, int], list[int]] = {}
+        self._till = threading.Lock()  # one sells at a time: who comes next takes the next number
+        self.failures: list[BaseException] = []
 
     def open_database(self) -> None:
         with self._database() as database:
@@ -50,7 +52,7 @@ class Shop:
 
     def sell(self) -> None:
         """Five orders in a transaction, of customers that have been there all the time, and a customer who moves."""
-        with self._database() as database:
+        with self._till, self._database() as database:
             (last,) = database.execute("SELECT max(id) FROM orders").fetchone()
             orders = [_order(number) for number in range(last + 1, last + 6)]
             database.executemany(
@@ -67,14 +69,13 @@ class Shop:
     def selling(self) -> Iterator[None]:
         """Meanwhile, on and on."""
         closed = threading.Event()
-        failures: list[BaseException] = []
 
         def go_on() -> None:
             try:
                 while not closed.wait(PAUSE_SECONDS):
                     self.sell()
             except BaseException as error:
-                failures.append(error)
+                self.failures.append(error)
 
         thread = threading.Thread(target=go_on, name="shop")
         thread.start()
@@ -83,7 +84,7 @@ class Shop:
         finally:
             closed.set()
             thread.join()
-        assert not failures, failures
+        assert not self.failures, self.failures
 
     def archived(self, topic: str, column: str) -> list[int]:
         """What the object sink's files hold."""

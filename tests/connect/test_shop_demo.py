@@ -7,6 +7,7 @@ part while the shop goes on.
 from __future__ import annotations
 
 import datetime
+import logging
 import os
 import re
 import shutil
@@ -45,8 +46,9 @@ else:
         for row in database.execute(sys.argv[2]):
             print(*row, sep="|")
 """
-PATIENCE = 500.0  # Spark starts anew, on a machine that others use too
+PATIENCE = 900.0  # Spark starts anew, on a machine that others use too
 UTC = datetime.UTC
+_LOG = logging.getLogger(__name__)
 
 
 def begin(shop: Shop, platform: Platform, *sinks: str) -> None:
@@ -126,9 +128,8 @@ def test_schemas_travel_from_the_database_to_parquet_and_the_second_database(
 class Sinks:
     """What has arrived, in each of the three; and the wait for it."""
 
-    def __init__(self, shop: Shop, server: PostgresServer, database: Database) -> None:
+    def __init__(self, shop: Shop, database: Database) -> None:
         self._shop = shop
-        self._server = server
         self._database = database
 
     def warehouse(self, topic: str, column: str) -> list[int]:
@@ -154,8 +155,10 @@ class Sinks:
             for name, found in self.all().items()
             if (lacking := set(range(1, number + 1)).difference(found))
         }:
+            assert not self._shop.failures, self._shop.failures
             assert time.monotonic() < deadline, f"after {after}, up to {number}: {missing}\n{seen()}"
             time.sleep(0.5)
+        _LOG.info("after %s all %d orders are everywhere", after, number)
 
 
 @pytest.mark.slow
@@ -167,7 +170,7 @@ def test_every_part_is_killed_while_the_shop_goes_on(tmp_path: Path) -> None:
     try:
         database = server.database()
         platform = Platform(shop.folder, tmp_path, {"SHOP_WAREHOUSE": database.url})
-        sinks = Sinks(shop, server, database)
+        sinks = Sinks(shop, database)
 
         def seen() -> str:
             states = platform.caudal("connector", "list")
@@ -180,6 +183,7 @@ def test_every_part_is_killed_while_the_shop_goes_on(tmp_path: Path) -> None:
             with shop.selling():
                 sinks.wait(shop.last_order(), "the start", seen)
                 server.kill()
+                shop.sell()
                 server.start()
                 sinks.wait(shop.last_order(), "PostgreSQL", seen)
                 for name in ("registry", "connect", "ksql", "broker"):
@@ -188,12 +192,16 @@ def test_every_part_is_killed_while_the_shop_goes_on(tmp_path: Path) -> None:
                     platform.parts[name].start()
                     sinks.wait(shop.last_order(), f"the {name}", seen)
                 for name, word in (("connect", "caudal.connect.runtime.tasks.process"), ("ksql", "java")):
-                    for process in platform.parts[name].descendants(word):
+                    started = platform.parts[name].descendants(word)
+                    assert started, f"the {name} has started nothing with {word}"
+                    for process in started:
                         process.kill()
-                    sinks.wait(shop.last_order(), f"what the {name} had started", seen)
+                shop.sell()
+                sinks.wait(shop.last_order(), "tasks and Spark", seen)
                 for part in platform.parts.values():
                     part.kill()
                 server.kill()
+                shop.sell()
                 server.start()
                 for part in platform.parts.values():
                     part.start()
