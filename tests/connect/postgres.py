@@ -7,6 +7,7 @@ refuses to run as root; then it runs as `nobody`, who needs no account to be mad
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
@@ -95,6 +97,17 @@ class PostgresServer:
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(60)
+            self._process = None
+
+    def kill(self) -> None:
+        """With -9, every process of it: as when the machine is switched off, but for what the disk was told."""
+        if self._process is not None:
+            everybody = [psutil.Process(self._process.pid), *psutil.Process(self._process.pid).children(recursive=True)]
+            for process in everybody:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            self._process.wait(60)
+            psutil.wait_procs(everybody, 60)
             self._process = None
 
     def close(self) -> None:

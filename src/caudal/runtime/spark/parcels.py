@@ -13,7 +13,7 @@ def packed(cargo: Cargo) -> bytes:
     """Raises StreamsError with the node whose function or serde cannot travel."""
     try:
         from pyspark import cloudpickle
-    except ImportError:
+    except ModuleNotFoundError:
         raise StreamsError("PySpark is not installed: pip install 'caudal[spark]'.") from None
     dumps: Any = cloudpickle.dumps
     try:

@@ -178,14 +178,23 @@ def link_address(session: Any) -> tuple[str, str, int]:
     return host, conf.get("spark.driver.bindAddress", host), int(conf.get("spark.caudal.link.port", "0"))
 
 
+def session_class() -> Any:
+    """PySpark's SparkSession, also when another thread is importing PySpark at this moment."""
+    # The package before its part: whoever asks for the part first, while another thread imports the package, which
+    # imports the part, waits in a circle. Python breaks that by showing both a module that is not complete.
+    import pyspark  # noqa: F401
+    from pyspark.sql import SparkSession
+
+    return SparkSession
+
+
 def open_session(master: str | None, slots: int, config: dict[str, str] | None = None) -> tuple[Any, bool]:
     """A session, and whether it was made here (and is ours to stop)."""
     with _lock:
         check_installation()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-        from pyspark.sql import SparkSession
-
+        SparkSession = session_class()
         active = SparkSession.getActiveSession() or SparkSession._instantiatedSession
         if active is not None and active.sparkContext._jsc is not None:
             _check_connector(active)

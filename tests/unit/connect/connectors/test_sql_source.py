@@ -13,9 +13,11 @@ import pytest
 from tests.unit.connect.connectors.contexts import ConnectorSide, SourceRun
 
 from caudal.connect import data
+from caudal.connect.connector_config import parse
 from caudal.connect.connectors.sql.database import database_url
 from caudal.connect.connectors.sql.source import SqlSource
 from caudal.connect.errors import ConfigError, ConnectError, DataError
+from caudal.connect.runtime.settings import WorkerSettings
 
 UTC = datetime.UTC
 
@@ -264,3 +266,19 @@ def test_the_password_does_not_show(shop: Shop) -> None:
     with pytest.raises(ConfigError) as caught:
         database_url("jdbc:oracle:thin:me/geheim@db")
     assert "geheim" not in str(caught.value)
+
+
+def test_a_task_is_told_what_the_connector_was_told_and_no_defaults(shop: Shop) -> None:
+    """Among the framework's keys, which a connector is told too, some ask for others as soon as they are there."""
+    connector = SqlSource()
+    connector.name = "shop"
+    given = {"name": "shop", "connector.class": "SqlSource", **shop.config(mode="incrementing")}
+    connector.context = ConnectorSide(given)
+    settings = WorkerSettings(bootstrap="127.0.0.1:9092", url="http://127.0.0.1:8083")
+    connector.start(parse(given, settings))
+    try:
+        (config,) = connector.task_configs(1)
+    finally:
+        connector.stop()
+    assert config == {**given, "tables": '[[null, "orders"]]'}
+    assert not parse(config, settings)["topic.creation.groups"]

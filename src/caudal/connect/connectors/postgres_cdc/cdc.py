@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caudal.connect.configuration import ConfigDef, Importance, Key, Type, as_text, config_def, matches
+from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def, matches
 from caudal.connect.connector import SourceConnector, SourceTask
 from caudal.connect.connectors.postgres_cdc.catalogue import Catalogue, is_included, parameters, place
 from caudal.connect.connectors.postgres_cdc.changes import Changes
@@ -358,11 +358,8 @@ class PostgresCdc(SourceConnector):
             catalogue.close()
         return errors
 
-    def start(self, config: dict[str, Any]) -> None:
-        self._config = config
-
     def task_configs(self, most: int) -> list[dict[str, str]]:
-        return [{name: text for name, value in self._config.items() if (text := as_text(value)) is not None}]
+        return [dict(self.context.config)]
 
     def exactly_once_support(self, config: Mapping[str, Any]) -> bool | None:
         """Not where each start reads everything again, nor for a snapshot of tables that it could not go on in."""

@@ -78,7 +78,12 @@ def spark_session(config: Mapping[str, Any]) -> Iterator[Any]:
     # A batch that a stop cuts off is no error, and the failure of a query is told by the query.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     master = config["spark.master"] or worker_settings(config).master or "local[*,4]"
-    conf = {"spark.sql.session.timeZone": "UTC", **options(config, CONF)}
+    conf = {
+        "spark.sql.session.timeZone": "UTC",
+        # Spark's own default is INT96, which other readers take for a timestamp without a zone.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        **options(config, CONF),
+    }
     try:
         if "spark.jars" in conf:
             conf["spark.jars"] = ",".join([*map(str, session.connector_jars()), conf["spark.jars"]])

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caudal.connect.configuration import ConfigDef, Importance, Key, Type, as_text, config_def
+from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def
 from caudal.connect.connector import SourceConnector, SourceTask
 from caudal.connect.connectors.sql.columns import zone_of
 from caudal.connect.connectors.sql.database import CONNECTION_KEYS, Database, database_url
@@ -170,7 +170,8 @@ class SqlSource(SourceConnector):
             self._watch.start()
 
     def task_configs(self, most: int) -> list[dict[str, str]]:
-        shared = {name: text for name, value in self._config.items() if (text := as_text(value)) is not None}
+        # As it was given: a default among the framework's keys, written out, may ask for others.
+        shared = dict(self.context.config)
         if self._config["query"]:
             return [shared]
         tables = self._find_tables()

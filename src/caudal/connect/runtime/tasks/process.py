@@ -102,7 +102,8 @@ def main(arguments: list[str]) -> None:
     die_with(int(arguments[1]))
     worker = Worker(connection)
     spec, settings, target, has_check = connection.recv()
-    logging.basicConfig(level=logging.INFO, handlers=[_LogLines(worker)])
+    # The worker adds the level and where it comes from.
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[_LogLines(worker)])
     run = make_run(spec, settings, worker, target, worker.check if has_check else None)
     threading.Thread(target=worker.obey, args=(run,), name="obey", daemon=True).start()
     threading.Thread(target=_tell_metrics, args=(run, worker), name="metrics", daemon=True).start()
