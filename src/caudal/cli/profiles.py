@@ -49,6 +49,11 @@ class Profile:
         hidden = {key: "[hidden]" if _SECRET.search(key) else value for key, value in self.properties.items()}
         return {**asdict(self), "properties": hidden}
 
+    def as_side(self, side: str) -> dict[str, str]:
+        """As the properties of a mirror whose `source` or `target` it is."""
+        properties = {f"{side}.cluster.{key}": value for key, value in self.properties.items()}
+        return {f"{side}.cluster.alias": self.name, f"{side}.cluster.bootstrap.servers": self.bootstrap, **properties}
+
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
