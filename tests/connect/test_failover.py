@@ -249,7 +249,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     ("clusters", "options"),
     [
-        pytest.param("caudal", ("--keep-names",), id="caudal-same-names"),
+        pytest.param("caudal", ("--keep-names",), id="caudal-same-names", marks=SLOW),
         pytest.param("caudal", ("--prefix-names",), id="caudal-prefixed", marks=SLOW),
         pytest.param("caudal", ("-c", "exactly.once.support=required"), id="caudal-exactly-once", marks=SLOW),
         pytest.param("apache", ("--keep-names",), id="apache-same-names", marks=SLOW),

@@ -68,7 +68,7 @@ class Origin:
                 translation.catch_up()
                 chosen = MirrorCheckpoint.group_filter(self._typed)
                 groups = [group for group in translation.source.groups() if chosen(group)]
-                found = [one for group in groups for one in translation.checkpoints(group)]
+                found = translation.checkpoints(groups)
             except ConnectError as error:
                 self._silence = str(error)
             else:

@@ -17,8 +17,9 @@ from typing import Any
 
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.connector import SourceConnector, SourceTask
-from caudal.connect.connectors.mirror.cluster import Cluster, TopicReader, UnreachableError
+from caudal.connect.connectors.mirror.cluster import Cluster, TopicReader
 from caudal.connect.connectors.mirror.formats import Checkpoint, OffsetSync
+from caudal.connect.connectors.mirror.groups import UnreachableError
 from caudal.connect.connectors.mirror.lag import records_behind
 from caudal.connect.connectors.mirror.offset_syncs import RUN, OffsetSyncStore
 from caudal.connect.connectors.mirror.policy import NameFilter, is_internal
@@ -68,23 +69,24 @@ class Translation:
             run = next((value for key, value in message.headers() or () if key == RUN), None)
             self._store.add(sync, int(run) if isinstance(run, bytes) and run.isdigit() else None)
 
-    def checkpoints(self, group: str) -> list[Checkpoint]:
-        """Of all partitions that the group has offsets for and the mirror copies."""
+    def checkpoints(self, groups: Sequence[str]) -> list[Checkpoint]:
+        """Of all partitions that the groups have offsets for and the mirror copies."""
         result = []
-        unknown: dict[TopicPartition, Checkpoint] = {}
-        for place, (upstream, metadata) in self.source.committed(group).items():
-            if not self._is_copied(place.topic) or is_internal(place.topic):
-                continue
-            copy = TopicPartition(self._remote(place.topic), place.partition)
-            downstream = self._store.translate(place.topic, place.partition, upstream)
-            if downstream is not None:
-                result.append(Checkpoint(group, *copy, upstream, downstream, metadata))
-            elif self._store.last(place.topic, place.partition) is None:
-                unknown[copy] = Checkpoint(group, *copy, upstream, 0, metadata)
+        unknown: dict[TopicPartition, list[Checkpoint]] = {}
+        for group, offsets in self.source.all_committed(groups).items():
+            for place, (upstream, metadata) in offsets.items():
+                if not self._is_copied(place.topic) or is_internal(place.topic):
+                    continue
+                copy = TopicPartition(self._remote(place.topic), place.partition)
+                downstream = self._store.translate(place.topic, place.partition, upstream)
+                if downstream is not None:
+                    result.append(Checkpoint(group, *copy, upstream, downstream, metadata))
+                elif self._store.last(place.topic, place.partition) is None:
+                    unknown.setdefault(copy, []).append(Checkpoint(group, *copy, upstream, 0, metadata))
         # Nothing was copied yet. A group without an offset there would begin where `auto.offset.reset` says, and could
         # miss the first records.
         empty = [place for place, end in self.target.ends(unknown).items() if end == 0]
-        return result + [unknown[place] for place in empty]
+        return result + [one for place in empty for one in unknown[place]]
 
     def again(self, checkpoint: Checkpoint) -> Checkpoint:
         """A checkpoint by what is known now: records may have had no offset sync when it was made."""
@@ -121,6 +123,8 @@ class Translation:
 
     def close(self) -> None:
         self._reader.close()
+        self.source.close()
+        self.target.close()
 
 
 def move_groups(target: Cluster, checkpoints: Iterable[Checkpoint]) -> tuple[dict[str, int], list[str]]:
@@ -215,15 +219,8 @@ class MirrorCheckpointTask(SourceTask):
         silent = None
         try:
             self._translation.catch_up()
-            for group in self._groups:
-                try:
-                    found = self._translation.checkpoints(group)
-                except UnreachableError:
-                    raise
-                except ConnectError as error:
-                    log.warning("%s", error)
-                    continue
-                new += [one for one in found if _is_news(self._last.get(_place(one)), one)]
+            found = self._translation.checkpoints(self._groups)
+            new = [one for one in found if _is_news(self._last.get(_place(one)), one)]
         except UnreachableError as error:
             silent = error
         for one in new:

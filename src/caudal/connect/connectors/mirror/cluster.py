@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from caudal.connect.connectors.mirror.groups import Groups, UnreachableError
 from caudal.connect.connectors.mirror.settings import Role, Side, client_properties
-from caudal.connect.errors import ConfigError, ConnectError, RetriableError
+from caudal.connect.errors import ConfigError, ConnectError
 from caudal.connect.records import TopicPartition
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ READ_SECONDS = 60.0
 SLICE_SECONDS = 0.5
 KEPT_MS = 7 * 24 * 3600 * 1000
 T = TypeVar("T")
-
-
-class UnreachableError(RetriableError):
-    """The cluster does not answer at present: tasks wait for it."""
 
 
 def silence() -> frozenset[int]:
@@ -41,6 +38,7 @@ class Cluster:
         self.side = side
         self.name = str(given.get(f"{side}.cluster.alias") or side)
         self._admin: Any = None
+        self._offsets: Groups | None = None
 
     def properties(self, role: Role, **more: Any) -> dict[str, Any]:
         found = {**more, **client_properties(self._given, self.side, role)}
@@ -217,59 +215,42 @@ class Cluster:
     # ------------------------------------------------------------------ groups
 
     def groups(self) -> list[str]:
+        return sorted(one.group_id for one in self._listed())
+
+    def _listed(self) -> list[Any]:
         found = self.ask(
             "Listing groups",
             lambda: self._answer(self.admin.list_consumer_groups(request_timeout=ANSWER_SECONDS)),
         )
-        return sorted(group.group_id for group in found.valid)
+        return list(found.valid)
 
     def is_active(self, group: str) -> bool:
         """Whether it has members, or may have some in a moment. One that does not exist has none."""
-        from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
+        from confluent_kafka import ConsumerGroupState
 
-        def describe() -> bool:
-            (future,) = self.admin.describe_consumer_groups([group], request_timeout=ANSWER_SECONDS).values()
-            try:
-                state = self._answer(future).state
-            except KafkaException as error:
-                if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                    return False
-                raise
-            return state not in (ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
-
-        return self.ask(f"Describing the group {group}", describe)
+        empty = (ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
+        return any(one.group_id == group and one.state not in empty for one in self._listed())
 
     def committed(self, group: str) -> dict[TopicPartition, tuple[int, str]]:
         """The offsets and metadata that the group has committed."""
-        from confluent_kafka import ConsumerGroupTopicPartitions
+        return self.all_committed([group]).get(group, {})
 
-        def read() -> Any:
-            request = [ConsumerGroupTopicPartitions(group)]
-            (future,) = self.admin.list_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS).values()
-            return self._answer(future).topic_partitions
-
-        found = self.ask(f"Reading the offsets of the group {group}", read)
-        return {
-            TopicPartition(one.topic, one.partition): (one.offset, one.metadata or "")
-            for one in found
-            if one.offset >= 0 and one.error is None
-        }
+    def all_committed(self, groups: Sequence[str]) -> dict[str, dict[TopicPartition, tuple[int, str]]]:
+        """The same of several groups, in one request."""
+        return self._groups().committed(groups)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
         """Sets offsets of a group that has no members."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-        from confluent_kafka import TopicPartition as Place
+        self._groups().commit(group, offsets)
 
-        places = [Place(at.topic, at.partition, offset, metadata) for at, (offset, metadata) in offsets.items()]
+    def _groups(self) -> Groups:
+        if self._offsets is None:
+            self._offsets = Groups(self.properties("admin"), self.name)
+        return self._offsets
 
-        def write() -> None:
-            request = [ConsumerGroupTopicPartitions(group, places)]
-            (future,) = self.admin.alter_consumer_group_offsets(request, request_timeout=ANSWER_SECONDS).values()
-            for place in self._answer(future).topic_partitions:
-                if place.error is not None:
-                    raise KafkaException(place.error)
-
-        self.ask(f"Setting offsets of the group {group}", write)
+    def close(self) -> None:
+        if self._offsets is not None:
+            self._offsets.close()
 
 
 class TopicReader:
