@@ -108,7 +108,9 @@ def test_client_properties_of_a_profile_are_used(caudal: Caudal, broker: Embedde
 
 def test_mirror_prints_three_connectors(caudal: Caudal, tmp_path: Path) -> None:
     caudal("cluster", "profile", "add", "west", "-b", "a:9092", "-c", "security.protocol=ssl")
-    caudal("cluster", "profile", "add", "east", "-b", "c:9092")
+    caudal("cluster", "profile", "add", "east", "-b", "c:9092", "-c", "sasl.password=secret1")
+    printed = caudal("cluster", "mirror", "west", "east")
+    assert "secret1" not in printed.out and "secrets are hidden here" in printed.err
     configs = caudal("cluster", "mirror", "west", "east", "--topics", "orders.*", "--offset-lag-max", "1").json
     assert [one["connector.class"] for one in configs] == ["MirrorSource", "MirrorCheckpoint", "MirrorHeartbeat"]
     assert configs[0]["source.cluster.security.protocol"] == "ssl"
@@ -116,7 +118,8 @@ def test_mirror_prints_three_connectors(caudal: Caudal, tmp_path: Path) -> None:
     assert (configs[0]["topics"], configs[0]["offset.lag.max"]) == ("orders.*", "1")
     assert caudal("cluster", "mirror", "west", "east", "-o", str(tmp_path / "out")).code == 0
     written = json.loads((tmp_path / "out" / "mirror-west-east-source.json").read_text())
-    assert written["name"] == "mirror-west-east-source"
+    assert (written["name"], written["target.cluster.sasl.password"]) == ("mirror-west-east-source", "secret1")
+    assert stat.S_IMODE((tmp_path / "out" / "mirror-west-east-source.json").stat().st_mode) == 0o600
     assert caudal("cluster", "mirror", "west", "west").code == 2
     outcome = caudal("cluster", "mirror", "west", "east", "--create")
     assert outcome.code == 1 and "has no Connect" in outcome.err

@@ -148,7 +148,12 @@ def mirror(
     if create:
         _create(configs, known.get(target))
     if output is None and not create:
-        print_json(configs)
+        shown = [profiles.without_secrets(config) for config in configs]
+        print_json(shown)
+        if shown != configs:
+            print(
+                "secrets are hidden here; -o FOLDER writes files that have them, --create sends them", file=sys.stderr
+            )
 
 
 def _write(configs: list[dict[str, str]], folder: Path) -> None:
