@@ -22,7 +22,11 @@ def mirror_configs(
     offset_lag_max: int,
     more: Mapping[str, str],
 ) -> list[dict[str, str]]:
-    """Source, checkpoints and heartbeats, for the Connect of the target."""
+    """Source, checkpoints and heartbeats, for the Connect of the target.
+
+    Made for the loss of the source: offset syncs are kept in the target, which is what is left then, and positions of
+    groups are looked at every second.
+    """
     shared = {
         "source.cluster.alias": source.name,
         "target.cluster.alias": target.name,
@@ -36,14 +40,22 @@ def mirror_configs(
         "header.converter": "ByteArray",
     }
     own: dict[str, dict[str, str]] = {
-        "Source": {"topics": topics, "tasks.max": str(tasks), "offset.lag.max": str(offset_lag_max)},
+        "Source": {
+            "topics": topics,
+            "tasks.max": str(tasks),
+            "offset.lag.max": str(offset_lag_max),
+            "offset-syncs.topic.location": "target",
+            "refresh.topics.interval.seconds": "10",
+            "sync.topic.configs.interval.seconds": "60",
+        },
         "Checkpoint": {
             "topics": topics,
             "groups": groups,
+            "offset-syncs.topic.location": "target",
             "sync.group.offsets.enabled": "true",
-            "sync.group.offsets.interval.seconds": "10",
-            "emit.checkpoints.interval.seconds": "10",
-            "refresh.groups.interval.seconds": "60",
+            "sync.group.offsets.interval.seconds": "5",
+            "emit.checkpoints.interval.seconds": "1",
+            "refresh.groups.interval.seconds": "5",
         },
         "Heartbeat": {"tasks.max": "1"},
     }

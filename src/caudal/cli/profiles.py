@@ -35,6 +35,11 @@ _SECRET = re.compile(r"password|secret|token|jaas|\.pem$|\.key$|key\.string", re
 _properties: dict[str, dict[str, str]] = {}
 
 
+def without_secrets(properties: Mapping[str, str]) -> dict[str, str]:
+    """For people to see."""
+    return {key: "[hidden]" if _SECRET.search(key) else value for key, value in properties.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     name: str
@@ -46,8 +51,12 @@ class Profile:
 
     def shown(self) -> dict[str, object]:
         """For people and programs, without secrets."""
-        hidden = {key: "[hidden]" if _SECRET.search(key) else value for key, value in self.properties.items()}
-        return {**asdict(self), "properties": hidden}
+        return {**asdict(self), "properties": without_secrets(self.properties)}
+
+    def as_side(self, side: str) -> dict[str, str]:
+        """As the properties of a mirror whose `source` or `target` it is."""
+        properties = {f"{side}.cluster.{key}": value for key, value in self.properties.items()}
+        return {f"{side}.cluster.alias": self.name, f"{side}.cluster.bootstrap.servers": self.bootstrap, **properties}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """`caudal cluster promote`: makes a copy the primary, step by step, and says of each step whether it was done.
 
-1. The copy's brokers must answer: else nothing is changed.
+1. The copy's brokers must answer, and it must be a copy: else nothing is changed. Where the cluster that it copies
+   still answers, somebody must have said that this is meant (`force`).
 2. The mirrors that write to it are stopped, if its Connect answers: they would go on copying from the lost cluster when
    that comes back.
 3. Group offsets are translated a last time: from the lost cluster's groups if it still answers, else from the last
-   checkpoints in the copy. Groups that have members there already are left alone.
+   checkpoints in the copy and the offset syncs there. Groups that have members there already are left alone.
 4. It becomes the primary of the profiles.
 
 Topics of a copy can be written to at any time, so nothing has to be done for that.
@@ -12,23 +13,20 @@ Topics of a copy can be written to at any time, so nothing has to be done for th
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from caudal.cli import profiles
 from caudal.cli.clients import check_reachable
-from caudal.cli.connect_access import ConnectClient, connect_client
 from caudal.cli.errors import CliError
-from caudal.cli.mirror_connectors import mirror_kind
-from caudal.cli.profiles import Profile
-from caudal.connect.connectors.mirror.checkpoint import MirrorCheckpoint, Translation, move_groups, read_checkpoints
+from caudal.cli.mirror_origin import Origin, behind_words
+from caudal.cli.mirror_stop import Mirrors
+from caudal.cli.profiles import Profile, Profiles
+from caudal.connect.connectors.mirror.checkpoint import move_groups, read_checkpoints
 from caudal.connect.connectors.mirror.cluster import Cluster
 from caudal.connect.connectors.mirror.formats import Checkpoint
 from caudal.connect.errors import ConnectError
 
-STOP_SECONDS = 60.0
 _CHECKPOINTS = ".checkpoints.internal"
 
 
@@ -40,31 +38,38 @@ class Promotion:
     done: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    groups: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)  # how many partitions of each were set
+    behind: dict[str, int] | None = None  # records by partition that are not in the copy; None: not known
 
 
-def promote(name: str) -> Promotion:
+def promote(name: str, force: bool = False, confirm: Callable[[str], bool] = lambda question: False) -> Promotion:
     known = profiles.load()
     profile = known.get(name)
     result = Promotion(name)
     check_reachable(profile.bootstrap)
-    target = Cluster(_as_target(profile), "target")
+    target = Cluster(profile.as_side("target"), "target")
     try:
         topics = target.topics()
     except ConnectError as error:
         raise CliError(f"'{name}' was not promoted: {error}") from None
-    configs = _stop_mirrors(profile, result)
-    checkpoints: list[Checkpoint] = []
-    live: set[str] = set()
-    for config in configs:
-        found = _from_source(config, known.clusters, profile, result)
-        if found is not None:
-            live.add(str(config.get("source.cluster.alias")))
-            checkpoints += found
-    for topic in sorted(topics):
-        alias = topic.removesuffix(_CHECKPOINTS)
-        if topic.endswith(_CHECKPOINTS) and alias not in live:
-            checkpoints += _from_checkpoints(target, topic, result)
+    checkpoint_topics = sorted(topic for topic in topics if topic.endswith(_CHECKPOINTS))
+    mirrors = Mirrors(profile)
+    if known.primary == name and mirrors.are_stopped():
+        result.notes.append(f"'{name}' is the primary already, and no mirror writes to it: nothing was done")
+        return result
+    if mirrors.are_none() and not checkpoint_topics and not force:
+        raise CliError(
+            f"'{name}' is no copy: no mirror is on its Connect, and it has no checkpoints; "
+            f"`caudal cluster profile use {name}` makes it the primary nevertheless"
+        )
+    origins = _origins(known, profile, mirrors, result)
+    try:
+        _check_lost(known, profile, origins, force, confirm)
+        mirrors.stop(result.done, result.notes, result.left)
+        checkpoints = _translate(target, checkpoint_topics, origins, result)
+    finally:
+        for origin in origins:
+            origin.close()
     _move(target, checkpoints, result)
     if known.primary == name:
         result.notes.append(f"'{name}' was the primary already")
@@ -74,86 +79,65 @@ def promote(name: str) -> Promotion:
     return result
 
 
-def _as_target(profile: Profile) -> dict[str, str]:
-    properties = {f"target.cluster.{key}": value for key, value in profile.properties.items()}
-    return {"target.cluster.alias": profile.name, "target.cluster.bootstrap.servers": profile.bootstrap, **properties}
-
-
-def _stop_mirrors(profile: Profile, result: Promotion) -> list[dict[str, Any]]:
-    """The configurations of the checkpoint connectors, once all mirrors have stopped."""
-    if profile.connect is None:
-        result.left.append(
-            f"the profile '{profile.name}' has no --connect: if mirrors write to it, stop them (caudal connector stop)"
-        )
-        return []
-    try:
-        with connect_client(profile.connect) as client:
-            found = client.ask("GET", "/connectors", expand="info")
-            mirrors = {name: one["info"]["config"] for name, one in found.items() if mirror_kind(one["info"]["config"])}
-            for name in mirrors:
-                client.of(name, "/stop", "PUT")
-            for name in mirrors:
-                _wait_until_stopped(client, name)
-                result.done.append(f"the connector {name} is stopped")
-            if not mirrors:
-                result.notes.append(f"no mirror runs on {profile.connect}")
-            return [config for config in mirrors.values() if mirror_kind(config) == "Checkpoint"]
-    except CliError as error:
-        result.left.append(f"the mirrors could not be stopped: {error.message}")
-        return []
-
-
-def _wait_until_stopped(client: ConnectClient, name: str) -> None:
-    """So that the last records' offset syncs are written before groups are translated."""
-    deadline = time.monotonic() + STOP_SECONDS
-    while True:
-        status = client.of(name, "/status")
-        if status["connector"]["state"] == "STOPPED" and not status["tasks"]:
-            return
-        if time.monotonic() > deadline:
-            raise CliError(f"the connector {name} does not stop; it is {status['connector']['state']}")
-        time.sleep(0.2)
-
-
-def _from_source(
-    config: Mapping[str, Any], clusters: Mapping[str, Profile], profile: Profile, result: Promotion
-) -> list[Checkpoint] | None:
-    """Checkpoints as of now, by the lost cluster's own groups; None if it does not answer."""
-    alias = str(config.get("source.cluster.alias"))
-    bootstrap = str(config.get("source.cluster.bootstrap.servers"))
-    # The worker's secrets are not shown here; a profile of the same address has its own.
-    properties = next((one.properties for one in clusters.values() if one.bootstrap == bootstrap), {})
-    plain = {key: value for key, value in config.items() if "${" not in str(value)}
-    given = {**plain, **{f"source.cluster.{key}": value for key, value in properties.items()}, **_as_target(profile)}
-    given["target.cluster.alias"] = str(config.get("target.cluster.alias", "target"))
-    try:
-        check_reachable(bootstrap)
-        typed = MirrorCheckpoint.config().parse(given)
-        translation = Translation(typed, given)
+def _origins(known: Profiles, profile: Profile, mirrors: Mirrors, result: Promotion) -> list[Origin]:
+    origins = []
+    for config in mirrors.checkpoint_configs():
         try:
-            translation.catch_up()
-            chosen = MirrorCheckpoint.group_filter(typed)
-            found = [
-                one for group in translation.source.groups() if chosen(group) for one in translation.checkpoints(group)
-            ]
-        finally:
-            translation.close()
-    except (CliError, ConnectError) as error:
-        message = str(error).partition(". Start one")[0]
-        result.notes.append(f"'{alias}' does not answer: groups are moved by the last checkpoints ({message})")
-        return None
-    result.done.append(f"the groups of '{alias}' are translated as of now: it still answers")
-    return found
+            origins.append(Origin(config, known.clusters, profile))
+        except ConnectError as error:
+            result.notes.append(f"the connector {config.get('name')} cannot be asked for groups: {error}")
+    return origins
 
 
-def _from_checkpoints(target: Cluster, topic: str, result: Promotion) -> list[Checkpoint]:
+def _check_lost(
+    known: Profiles, profile: Profile, origins: list[Origin], force: bool, confirm: Callable[[str], bool]
+) -> None:
+    """Refuses while the old primary or a source of the copy answers: both would be written to."""
+    if force or known.primary == profile.name:
+        return
+    alive = {origin.name: origin.said_of_lag() for origin in origins if origin.answers()}
+    if not alive and known.primary is not None and _answers(known.get(known.primary)):
+        alive[known.primary] = ""
+    if not alive:
+        return
+    words = "; ".join(f"'{name}' still answers{lag}" for name, lag in alive.items())
+    if not confirm(f"{words}. Make '{profile.name}' the primary?"):
+        raise CliError(f"{words}; stop what writes to it, then promote '{profile.name}' with --force")
+
+
+def _answers(profile: Profile) -> bool:
     try:
-        found = read_checkpoints(target, topic)
-    except ConnectError as error:
-        result.left.append(f"the checkpoints in {topic} could not be read: {error}")
-        return []
-    result.done.append(f"{len(found)} checkpoints are read from {topic}")
-    return found
+        check_reachable(profile.bootstrap)
+    except CliError:
+        return False
+    return True
+
+
+def _translate(target: Cluster, topics: list[str], origins: list[Origin], result: Promotion) -> list[Checkpoint]:
+    """Checkpoints of all groups: as of now where the source answers, else the last ones that are in the copy."""
+    checkpoints: list[Checkpoint] = []
+    read: set[str] = set()
+    for origin in origins:
+        found = origin.translate_now(result.done, result.notes)
+        if found is not None:
+            checkpoints += found
+            read.add(origin.checkpoints_topic)
+            if (behind := origin.behind()) is not None:
+                result.behind = {**(result.behind or {}), **behind}
+                result.notes.append(f"of '{origin.name}' {behind_words(behind)} not in the copy")
+    by_topic = {origin.checkpoints_topic: origin for origin in origins}
+    for topic in topics:
+        if topic in read:
+            continue
+        try:
+            found = read_checkpoints(target, topic)
+        except ConnectError as error:
+            result.left.append(f"the checkpoints in {topic} could not be read: {error}")
+            continue
+        result.done.append(f"{len(found)} checkpoints are read from {topic}")
+        origin_of = by_topic.get(topic)
+        checkpoints += found if origin_of is None else origin_of.translate_again(found, result.notes)
+    return checkpoints
 
 
 def _move(target: Cluster, checkpoints: list[Checkpoint], result: Promotion) -> None:

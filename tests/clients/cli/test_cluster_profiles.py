@@ -30,7 +30,7 @@ def east() -> Iterator[EmbeddedBroker]:
 
 
 def test_profiles_are_added_listed_shown_and_removed(caudal: Caudal) -> None:
-    assert caudal("cluster", "profile", "list").err.startswith("no clusters")
+    assert "no clusters; `caudal cluster profile add" in caudal("cluster", "profile", "list").err
     assert caudal("cluster", "profile", "add", "west", "--bootstrap", "a:9092,b:9092").out == "west is the primary\n"
     added = caudal(
         "cluster", "profile", "add", "east", "-b", "c:9092", "--connect", "http://c:8083", "--registry", "http://c:8081",
@@ -108,7 +108,9 @@ def test_client_properties_of_a_profile_are_used(caudal: Caudal, broker: Embedde
 
 def test_mirror_prints_three_connectors(caudal: Caudal, tmp_path: Path) -> None:
     caudal("cluster", "profile", "add", "west", "-b", "a:9092", "-c", "security.protocol=ssl")
-    caudal("cluster", "profile", "add", "east", "-b", "c:9092")
+    caudal("cluster", "profile", "add", "east", "-b", "c:9092", "-c", "sasl.password=secret1")
+    printed = caudal("cluster", "mirror", "west", "east")
+    assert "secret1" not in printed.out and "secrets are hidden here" in printed.err
     configs = caudal("cluster", "mirror", "west", "east", "--topics", "orders.*", "--offset-lag-max", "1").json
     assert [one["connector.class"] for one in configs] == ["MirrorSource", "MirrorCheckpoint", "MirrorHeartbeat"]
     assert configs[0]["source.cluster.security.protocol"] == "ssl"
@@ -116,7 +118,8 @@ def test_mirror_prints_three_connectors(caudal: Caudal, tmp_path: Path) -> None:
     assert (configs[0]["topics"], configs[0]["offset.lag.max"]) == ("orders.*", "1")
     assert caudal("cluster", "mirror", "west", "east", "-o", str(tmp_path / "out")).code == 0
     written = json.loads((tmp_path / "out" / "mirror-west-east-source.json").read_text())
-    assert written["name"] == "mirror-west-east-source"
+    assert (written["name"], written["target.cluster.sasl.password"]) == ("mirror-west-east-source", "secret1")
+    assert stat.S_IMODE((tmp_path / "out" / "mirror-west-east-source.json").stat().st_mode) == 0o600
     assert caudal("cluster", "mirror", "west", "west").code == 2
     outcome = caudal("cluster", "mirror", "west", "east", "--create")
     assert outcome.code == 1 and "has no Connect" in outcome.err
@@ -141,13 +144,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path.startswith("/connectors?"):
+            connectors = self.server.connectors
             self._answer(
-                {name: {"info": {"name": name, "config": one}} for name, one in self.server.connectors.items()}
+                {name: {"info": {"config": one}, "status": self._status(name)} for name, one in connectors.items()}
             )
         else:
-            name = self.path.split("/")[2]
-            state = "STOPPED" if name in self.server.stopped else "RUNNING"
-            self._answer({"connector": {"state": state}, "tasks": []})
+            self._answer(self._status(self.path.split("/")[2]))
+
+    def _status(self, name: str) -> dict[str, Any]:
+        return {"connector": {"state": "STOPPED" if name in self.server.stopped else "RUNNING"}, "tasks": []}
 
     def do_PUT(self) -> None:
         self.server.stopped.append(self.path.split("/")[2])
@@ -209,11 +214,13 @@ def test_promote_asks_the_old_primary_while_it_answers(
     for side in (broker, east):
         side.create_topic("live-orders")
     broker.create_topic("mm2-offset-syncs.copy2.internal")
-    sync = OffsetSync("live-orders", 0, 10, 4)
+    sync = OffsetSync("live-orders", 0, 0, 0)
     producer = source.producer()
     producer.produce("mm2-offset-syncs.copy2.internal", sync.value(), sync.key(), 0)
     producer.flush()
-    source.commit("live-readers", {TopicPartition("live-orders", 0): (10, "")})
+    producer.produce("live-orders", b"0", b"k", 0)
+    producer.flush()
+    source.commit("live-readers", {TopicPartition("live-orders", 0): (1, "")})
     config = {
         "connector.class": "MirrorCheckpoint", "source.cluster.alias": "west2", "target.cluster.alias": "copy2",
         "source.cluster.bootstrap.servers": broker.bootstrap, "groups": "live-.*",
@@ -223,11 +230,21 @@ def test_promote_asks_the_old_primary_while_it_answers(
     connect = FakeConnect({"c": config})
     caudal("cluster", "profile", "add", "west2", "-b", broker.bootstrap)
     caudal("cluster", "profile", "add", "copy2", "-b", east.bootstrap, "--connect", connect.url)
-    outcome = caudal("cluster", "promote", "copy2")
+    producer = source.producer()
+    producer.produce("live-orders", b"0", b"k", 0)
+    assert producer.flush() == 0
+    refused = caudal("cluster", "promote", "copy2")
+    assert refused.code == 1 and connect.stopped == []
+    assert "'west2' still answers, and 1 record is (live-orders-0: 1) not in the copy yet" in refused.err
+    assert not caudal("cluster", "profile", "show", "copy2", "--json").json["primary"]
+    outcome = caudal("cluster", "promote", "copy2", "--force")
+    again = caudal("cluster", "promote", "copy2", "--json")
     connect.shutdown()
     assert outcome.code == 0, outcome.err
     assert "translated as of now" in outcome.out and "'copy2' is the primary now (it was 'west2')" in outcome.out
-    assert target.committed("live-readers")[TopicPartition("live-orders", 0)][0] == 4
+    assert "note: of 'west2' 1 record is (live-orders-0: 1) not in the copy" in outcome.out
+    assert again.code == 0 and "is the primary already" in again.json["notes"][0]
+    assert target.committed("live-readers")[TopicPartition("live-orders", 0)][0] == 1
 
 
 def test_promote_says_what_is_left_to_do(caudal: Caudal, east: EmbeddedBroker) -> None:
@@ -237,6 +254,18 @@ def test_promote_says_what_is_left_to_do(caudal: Caudal, east: EmbeddedBroker) -
     assert outcome.code == 3
     assert "left to do: the mirrors could not be stopped: no worker of Connect" in outcome.err
     assert caudal("cluster", "profile", "show", "copy", "--json").json["primary"]
+
+
+def test_what_is_no_copy_is_not_promoted(caudal: Caudal) -> None:
+    with embedded_broker() as other:
+        caudal("cluster", "profile", "add", "west", "-b", NOWHERE)
+        caudal("cluster", "profile", "add", "other", "-b", other.bootstrap)
+        outcome = caudal("cluster", "promote", "other")
+        assert outcome.code == 1 and "'other' is no copy" in outcome.err
+        assert "caudal cluster profile use other" in outcome.err
+        assert "there is no cluster 'nosuch'" in caudal("cluster", "promote", "nosuch").err
+        assert caudal("cluster", "promote", "other", "--force").code == 3, "it has no --connect: mirrors may run"
+        assert caudal("cluster", "profile", "show", "other", "--json").json["primary"]
 
 
 def test_a_copy_that_does_not_answer_is_not_promoted(caudal: Caudal) -> None:

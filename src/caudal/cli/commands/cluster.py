@@ -148,7 +148,12 @@ def mirror(
     if create:
         _create(configs, known.get(target))
     if output is None and not create:
-        print_json(configs)
+        shown = [profiles.without_secrets(config) for config in configs]
+        print_json(shown)
+        if shown != configs:
+            print(
+                "secrets are hidden here; -o FOLDER writes files that have them, --create sends them", file=sys.stderr
+            )
 
 
 def _write(configs: list[dict[str, str]], folder: Path) -> None:
@@ -178,7 +183,13 @@ def _create(configs: list[dict[str, str]], target: Profile) -> None:
 
 
 @cluster.command("promote")
-def promote(name: Name, as_json: AsJson = False) -> None:
+def promote(
+    name: Name,
+    force: Annotated[
+        bool, typer.Option("--force", help="Although the cluster that it copies still answers, or it is no copy.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Make a copy the primary: stop its mirrors, translate group offsets a last time, mark it.
 
     Exit code 0: all done. 3: it is the primary, and something is left to do. 1: nothing was changed.
@@ -187,7 +198,10 @@ def promote(name: Name, as_json: AsJson = False) -> None:
 
     from caudal.cli import promotion
 
-    result = promotion.promote(name)
+    def confirm(question: str) -> bool:
+        return not as_json and sys.stdin.isatty() and typer.confirm(question)
+
+    result = promotion.promote(name, force, confirm)
     if as_json:
         print_json({**asdict(result), "primary": True})
     else:

@@ -12,12 +12,15 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.connector import SourceConnector, SourceTask
 from caudal.connect.connectors.mirror.cluster import Cluster, TopicReader
 from caudal.connect.connectors.mirror.formats import Checkpoint, OffsetSync
+from caudal.connect.connectors.mirror.groups import UnreachableError
+from caudal.connect.connectors.mirror.lag import records_behind
 from caudal.connect.connectors.mirror.offset_syncs import RUN, OffsetSyncStore
 from caudal.connect.connectors.mirror.policy import NameFilter, is_internal
 from caudal.connect.connectors.mirror.settings import (
@@ -42,36 +45,75 @@ log = logging.getLogger("caudal.connect.mirror")
 class Translation:
     """Group offsets of the source in the copy's offsets, by everything that the offset-syncs topic says so far."""
 
-    def __init__(self, config: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        self.source, self.target = Cluster(given, "source"), Cluster(given, "target")
+    def __init__(
+        self, config: Mapping[str, Any], given: Mapping[str, Any], stopping: threading.Event | None = None
+    ) -> None:
+        self._stopping = stopping or threading.Event()
+        self.source, self.target = (Cluster(given, side, self._stopping) for side in ("source", "target"))
         self._policy = policy_of(config)
         self._is_copied = NameFilter(config["topics"], config["topics.exclude"])
         side, topic = offset_syncs_topic(config)
         self._store = OffsetSyncStore()
+        self.newest_ms: int | None = None  # when the newest offset sync was written
         self._reader = TopicReader(self.source if side == "source" else self.target, topic)
         self.checkpoints_topic = self._policy.checkpoints_topic(self.source.name)
 
-    def catch_up(self, stopping: threading.Event | None = None) -> None:
-        for message in self._reader.to_end(stopping.is_set if stopping is not None else lambda: False):
+    def catch_up(self) -> None:
+        for message in self._reader.to_end(self._stopping.is_set):
             try:
                 sync = OffsetSync.read(message.key() or b"", message.value() or b"")
             except DataError as error:
                 log.warning("Offset %s of the offset-syncs topic is skipped: %s", message.offset(), error)
                 continue
+            self.newest_ms = message.timestamp()[1]
             run = next((value for key, value in message.headers() or () if key == RUN), None)
             self._store.add(sync, int(run) if isinstance(run, bytes) and run.isdigit() else None)
 
-    def checkpoints(self, group: str) -> list[Checkpoint]:
-        """Of all partitions that the group has offsets for and the mirror copies."""
+    def checkpoints(self, groups: Sequence[str]) -> list[Checkpoint]:
+        """Of all partitions that the groups have offsets for and the mirror copies."""
         result = []
-        for place, (upstream, metadata) in self.source.committed(group).items():
-            if not self._is_copied(place.topic) or is_internal(place.topic):
-                continue
-            downstream = self._store.translate(place.topic, place.partition, upstream)
-            if downstream is not None:
-                topic = self._remote(place.topic)
-                result.append(Checkpoint(group, topic, place.partition, upstream, downstream, metadata))
-        return result
+        unknown: dict[TopicPartition, list[Checkpoint]] = {}
+        for group, offsets in self.source.all_committed(groups).items():
+            for place, (upstream, metadata) in offsets.items():
+                if not self._is_copied(place.topic) or is_internal(place.topic):
+                    continue
+                copy = TopicPartition(self._remote(place.topic), place.partition)
+                downstream = self._store.translate(place.topic, place.partition, upstream)
+                if downstream is not None:
+                    result.append(Checkpoint(group, *copy, upstream, downstream, metadata))
+                elif self._store.last(place.topic, place.partition) is None:
+                    unknown.setdefault(copy, []).append(Checkpoint(group, *copy, upstream, 0, metadata))
+        # Nothing was copied yet. A group without an offset there would begin where `auto.offset.reset` says, and could
+        # miss the first records.
+        empty = [place for place, end in self.target.ends(unknown).items() if end == 0]
+        return result + [one for place in empty for one in unknown[place]]
+
+    def again(self, checkpoint: Checkpoint) -> Checkpoint:
+        """A checkpoint by what is known now: records may have had no offset sync when it was made."""
+        topic = self._policy.upstream_topic(checkpoint.topic)
+        if topic is None or self._remote(topic) != checkpoint.topic:
+            return checkpoint
+        found = self._store.translate(topic, checkpoint.partition, checkpoint.upstream)
+        if found is None or found <= checkpoint.downstream:
+            return checkpoint
+        return replace(checkpoint, downstream=found)
+
+    def behind(self) -> dict[TopicPartition, int]:
+        """The source's records that are not in the copy, by partition. Asks the source."""
+        places = [
+            TopicPartition(topic, partition)
+            for topic, count in self.source.topics().items()
+            if self._is_copied(topic) and not is_internal(topic) and not self._policy.is_cycle(topic, self.target.name)
+            for partition in range(count)
+        ]
+        copied = {TopicPartition(*place): upstream + 1 for place, (upstream, _) in self._store.ends().items()}
+        return records_behind(self.source, places, copied)
+
+    def beyond(self, checkpoint: Checkpoint) -> int:
+        """How many offsets of the source the group had read that were not copied: markers may be among them."""
+        topic = self._policy.upstream_topic(checkpoint.topic)
+        last = None if topic is None else self._store.last(topic, checkpoint.partition)
+        return 0 if last is None else max(checkpoint.upstream - last[0] - 1, 0)
 
     def _remote(self, topic: str) -> str:
         """The copy of `topic`; where it has itself come from the target, what it was copied from there."""
@@ -81,6 +123,8 @@ class Translation:
 
     def close(self) -> None:
         self._reader.close()
+        self.source.close()
+        self.target.close()
 
 
 def move_groups(target: Cluster, checkpoints: Iterable[Checkpoint]) -> tuple[dict[str, int], list[str]]:
@@ -130,7 +174,7 @@ class MirrorCheckpointTask(SourceTask):
         self._sync_interval: float = config["sync.group.offsets.interval.seconds"]
         self._sync_due = time.monotonic() if config["sync.group.offsets.enabled"] else float("inf")
         self._due = time.monotonic()
-        self._translation = Translation(config, self.context.config)
+        self._translation = Translation(config, self.context.config, self.context.stopping)
         self._last: dict[tuple[str, str, int], Checkpoint] | None = None
 
     def poll(self) -> Sequence[SourceRecord] | None:
@@ -141,21 +185,15 @@ class MirrorCheckpointTask(SourceTask):
         self.context.stopping.wait(max(min(self._due, self._sync_due) - time.monotonic(), 0.0))
         if self.context.stopping.is_set():
             return None
-        self._translation.catch_up(self.context.stopping)
-        new: list[Checkpoint] = []
-        for group in self._groups:
-            try:
-                found = self._translation.checkpoints(group)
-            except ConnectError as error:
-                log.warning("%s", error)
-                continue
-            new += [one for one in found if _is_news(self._last.get(_place(one)), one)]
-        for one in new:
-            self._last[_place(one)] = one
+        new, silent = self._look()
         if time.monotonic() >= self._sync_due:
             self._sync_groups()
             self._sync_due = time.monotonic() + self._sync_interval
         self._due = time.monotonic() + self._interval
+        if silent is not None:
+            if not new:
+                raise silent  # asked again after a while
+            log.warning("%s", silent)
         if not (self._emits and new):
             return None
         now = int(time.time() * 1000)
@@ -174,11 +212,29 @@ class MirrorCheckpointTask(SourceTask):
             for one in new
         ]
 
+    def _look(self) -> tuple[list[Checkpoint], UnreachableError | None]:
+        """What is new; and where a cluster does not answer, its words."""
+        assert self._last is not None
+        new: list[Checkpoint] = []
+        silent = None
+        try:
+            self._translation.catch_up()
+            found = self._translation.checkpoints(self._groups)
+            new = [one for one in found if _is_news(self._last.get(_place(one)), one)]
+        except UnreachableError as error:
+            silent = error
+        for one in new:
+            self._last[_place(one)] = one
+        return new, silent
+
     def _sync_groups(self) -> None:
         assert self._last is not None
         for group in self._groups:
             try:
                 move_groups(self._translation.target, [one for one in self._last.values() if one.group == group])
+            except UnreachableError as error:
+                log.warning("%s", error)
+                return
             except ConnectError as error:  # a member came in between, or the topic is not there yet
                 log.warning("%s", error)
 
@@ -221,7 +277,7 @@ class MirrorCheckpoint(SourceConnector):
         target.create_topic(topic, 1, config["checkpoints.topic.replication.factor"], compacted)
         side, topic = offset_syncs_topic(config)
         where = self._source if side == "source" else target
-        where.create_topic(topic, 1, config["offset-syncs.topic.replication.factor"], compacted)
+        where.create_offset_syncs_topic(topic, config["offset-syncs.topic.replication.factor"])
         self._groups = self._find()
         self._watch = Watch(self.name)
         if config["refresh.groups.enabled"]:

@@ -117,6 +117,15 @@ class OffsetSyncStore:
             known = self._known[sync.topic, sync.partition] = _Known()
         known.add(sync.upstream, sync.downstream, run)
 
+    def last(self, topic: str, partition: int) -> tuple[int, int] | None:
+        """The newest sync of a partition: upstream and downstream."""
+        known = self._known.get((topic, partition))
+        return None if known is None else (known.upstream[-1], known.downstream[-1])
+
+    def ends(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """The newest sync of every partition."""
+        return {place: (known.upstream[-1], known.downstream[-1]) for place, known in self._known.items()}
+
     def translate(self, topic: str, partition: int, upstream: int) -> int | None:
         """The offset of the copy at which a group goes on that is at `upstream` in the source: never behind the first
         record that it has not read. None where nothing is known of that part of the log."""

@@ -14,7 +14,15 @@ Role = Literal["consumer", "producer", "admin"]
 
 INTERNAL_PARTITIONS = "task.assigned.partitions"
 INTERNAL_GROUPS = "task.assigned.groups"
-TOPICS_EXCLUDE = (r".*[\-\.]internal", r".*\.replica", "__.*")
+# What a cluster's own servers keep their state in is not for another cluster's: a worker there would run the connectors
+# of this one, a KSQL server its queries.
+TOPICS_EXCLUDE = (
+    r".*[\-\.]internal",
+    r".*\.replica",
+    "__.*",
+    "connect-(configs|offsets|status)",
+    "_caudal-ksql-.*_command",
+)
 GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
 CONFIGS_EXCLUDE = (
     r"follower\.replication\.throttled\.replicas",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.connector import SourceConnector, SourceTask
-from caudal.connect.connectors.mirror.cluster import Cluster
+from caudal.connect.connectors.mirror.cluster import Cluster, silence
 from caudal.connect.connectors.mirror.formats import OffsetSync
 from caudal.connect.connectors.mirror.offset_syncs import RUN, PartitionSyncs, Sync
 from caudal.connect.connectors.mirror.settings import (
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 PROVENANCE = "caudal.mirror.source"
 SYNC_SECONDS = 1.0  # how long the newest record may be without an offset sync
 FLUSH_SECONDS = 5.0
-KEPT_MS = 7 * 24 * 3600 * 1000
 _OPTIONAL_BYTES = BYTES.as_optional()
 log = logging.getLogger("caudal.connect.mirror")
 
@@ -130,10 +129,7 @@ class MirrorSourceTask(SourceTask):
         from confluent_kafka import KafkaError
 
         passing = (
-            KafkaError._TRANSPORT,
-            KafkaError._ALL_BROKERS_DOWN,
-            KafkaError._TIMED_OUT,
-            KafkaError._RESOLVE,
+            *silence(),
             KafkaError.UNKNOWN_TOPIC_OR_PART,  # deleted: the connector will see it, too
             KafkaError._UNKNOWN_TOPIC,
             KafkaError._UNKNOWN_PARTITION,
@@ -217,10 +213,7 @@ class MirrorSource(SourceConnector):
         self._copier.create(self._topics)
         if config["emit.offset-syncs.enabled"]:
             side, topic = offset_syncs_topic(config)
-            # Compacted, as MirrorMaker's; but what is younger than a week is kept, so that groups which are behind can
-            # be translated after a restart.
-            kept = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(KEPT_MS)}
-            clusters[side].create_topic(topic, 1, config["offset-syncs.topic.replication.factor"], kept)
+            clusters[side].create_offset_syncs_topic(topic, config["offset-syncs.topic.replication.factor"])
         self._watch = Watch(self.name)
         if config["refresh.topics.enabled"]:
             self._watch.every(config["refresh.topics.interval.seconds"], self._refresh)

@@ -67,5 +67,5 @@ class TopicCopier:
     def _wanted(self, topics: list[str]) -> dict[str, dict[str, str]]:
         return {
             topic: {key: value for key, value in settings.items() if not self._excluded(key)}
-            for topic, settings in self._source.settings(topics).items()
+            for topic, settings in self._source.settings(topics, of_brokers=True).items()
         }

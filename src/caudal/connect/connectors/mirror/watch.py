@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
+LEAVE_SECONDS = 1.0
 log = logging.getLogger("caudal.connect.mirror")
 
 
@@ -28,7 +29,7 @@ class Watch:
     def stop(self) -> None:
         self._stopping.set()
         if self._thread is not None:
-            self._thread.join(5.0)
+            self._thread.join(LEAVE_SECONDS)  # it may be asking a cluster that is away
 
     def _run(self) -> None:
         due = [time.monotonic() + seconds for seconds, _ in self._jobs]

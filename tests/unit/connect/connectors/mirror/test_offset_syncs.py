@@ -131,3 +131,10 @@ def test_memory_is_bounded_and_old_offsets_stay_safe(monkeypatch: pytest.MonkeyP
 
 def test_one_run_is_two_syncs_however_long() -> None:
     assert len(store_of([(offset, offset) for offset in range(5000)], lag=10)._known["t", 0].upstream) == 2
+
+
+def test_the_newest_sync_says_how_far_the_copy_is() -> None:
+    store = store_of([(offset, offset + 5) for offset in range(7, 30)])
+    assert store.last("t", 0) == (29, 34)
+    assert store.ends() == {("t", 0): (29, 34)}
+    assert store.last("t", 1) is None
