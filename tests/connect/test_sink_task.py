@@ -265,7 +265,7 @@ def test_a_stuck_task_is_abandoned_and_another_has_its_partitions_at_once(bench:
     config = {"topics": "sink-stuck", "fail.on": "7", "fail.with": "stuck"}
     task, heard = bench.start("Writing", "sink-stuck", config)
     heard.wait(State.RUNNING)
-    wait_for(lambda: bench.notes("open"), "the partitions")
+    wait_for(lambda: bench.notes("stuck"), "it is stuck")
     task.stop()
     assert not task.wait(1)
     bench.abandon(task)

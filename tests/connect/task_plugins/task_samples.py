@@ -85,6 +85,7 @@ def fail(how: str, notes: Notes) -> None:
     if how == "interrupt":
         raise KeyboardInterrupt
     if how == "stuck":
+        notes.add("stuck", None)
         while True:
             time.sleep(3600)
     if how == "gil":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -79,3 +80,24 @@ def test_which_store_a_worker_has(tmp_path: Path) -> None:
     assert isinstance(own, KafkaOffsetStore) and own.topic == "mine"
     common = open_offset_store(SETTINGS, {})
     assert isinstance(common, KafkaOffsetStore) and common.topic == "connect-offsets"
+
+
+def test_offsets_that_wait_for_the_broker_are_given_up_with_their_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else they would come when the broker does, after what somebody else has written meanwhile."""
+    store = KafkaOffsetStore(SETTINGS, "offsets")
+    monkeypatch.setattr(store, "ensure_topic", lambda: None)
+    asked = itertools.count()
+    with pytest.raises(ConnectError, match="its task was abandoned"):
+        store.write("orders", [({"p": 1}, {"n": 1})], lambda: next(asked) < 2)
+    assert store._producer is None, "what it held is not sent by the next one"
+    with pytest.raises(ConnectError, match="its task was abandoned"):
+        store.write("orders", [({"p": 1}, {"n": 2})], lambda: False)
+    assert len(store._open_producer()) == 0, "not even begun"
+
+
+def test_a_file_is_not_written_for_a_task_that_was_abandoned(tmp_path: Path) -> None:
+    store = OffsetFile(tmp_path / "offsets")
+    store.write("orders", [({"p": 1}, {"n": 1})], lambda: True)
+    with pytest.raises(ConnectError, match="its task was abandoned"):
+        store.write("orders", [({"p": 1}, {"n": 2})], lambda: False)
+    assert store.read_all("orders") == [({"p": 1}, {"n": 1})]

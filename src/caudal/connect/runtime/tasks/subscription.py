@@ -85,7 +85,10 @@ class Subscription:
         """How far the last of these is behind the end of its partition, as the last fetch has told it."""
         behind = [0]
         for place, offset in positions.items():
-            _, end = self.consumer.get_watermark_offsets(Place(*place), cached=True)
+            try:
+                _, end = self.consumer.get_watermark_offsets(Place(*place), cached=True)
+            except KafkaException:
+                continue  # it is going to another member just now
             behind.append(end - offset)
         return max(behind)
 
