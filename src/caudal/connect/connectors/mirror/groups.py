@@ -15,22 +15,6 @@ from caudal.connect.errors import ConnectError, RetriableError
 from caudal.connect.records import TopicPartition
 
 REQUEST_MS = 5_000
-# How librdkafka's properties are called in kafka-python.
-NAMES = {
-    "security.protocol": "security_protocol",
-    "sasl.mechanism": "sasl_mechanism",
-    "sasl.mechanisms": "sasl_mechanism",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-    "ssl.ca.location": "ssl_cafile",
-    "ssl.certificate.location": "ssl_certfile",
-    "ssl.key.location": "ssl_keyfile",
-    "ssl.key.password": "ssl_password",
-}
-# A cluster that is away is said by the mirror, and not by each connection.
-QUIET = ("kafka.net", "kafka.cluster", "kafka.coordinator", "kafka.admin", "kafka.conn")
-
-
 log = logging.getLogger("caudal.connect.mirror")
 
 
@@ -123,9 +107,12 @@ def _away() -> tuple[type[Exception], ...]:
 def _connect(properties: Mapping[str, Any]) -> Any:
     from kafka.admin import KafkaAdminClient
 
-    for name in QUIET:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    given = {NAMES[name]: value for name, value in properties.items() if name in NAMES}
+    from caudal.connect.runtime.membership import CLIENT_PROPERTIES, QUIET
+
+    for name, level in QUIET.items():  # a cluster that is away is said by the mirror, and not by each connection
+        logging.getLogger(name).setLevel(level)
+    names = CLIENT_PROPERTIES
+    given = {names[name]: value for name, value in properties.items() if name in names}
     if "security_protocol" in given:
         given["security_protocol"] = str(given["security_protocol"]).upper()  # librdkafka takes any case
     return KafkaAdminClient(
