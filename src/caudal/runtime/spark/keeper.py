@@ -89,6 +89,7 @@ class Keeper:
         self._look_at = 0.0
         self._patience = 0.0  # until when it waits to be alone, or for what was taken away
         self._is_narrow = False  # the owner, and not yet subscribed to the source topics
+        self._begins_anew = False  # it was the owner; the next poll subscribes as one that is not
         self._thread = threading.Thread(target=self._run, name=f"caudal-keeper-{application_id}", daemon=True)
 
     def start(self) -> None:
@@ -166,6 +167,9 @@ class Keeper:
                 self._stop.set()
                 self._on_change()
             log.debug("keeper of %s: %s", self.application_id, error)
+        if self._begins_anew:
+            self._begins_anew = False
+            self._subscribe([self._own_topic])
         if self._has_nothing and not self.owner and time.monotonic() > self._patience:
             self._leave()
         if self._is_narrow and self.owner:
@@ -221,7 +225,8 @@ class Keeper:
             self.owner = self._is_narrow = False
             self._settled.clear()
             self._patience = time.monotonic() + ALONE_SECONDS
-            self._subscribe([self._own_topic])
+            # Not from in here: librdkafka has ended the process when a callback subscribed (caudal/leaving.py).
+            self._begins_anew = True
             self._on_change()
 
     # -- for the host, any thread ------------------------------------------------------------------------------------
