@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,31 +144,27 @@ class Run:
         self.cases = [case for case in CASES if not options.only or case.name in options.only]
 
     def measure(self) -> Results:
-        opened: list[Callable[[], object]] = [self.server.remove]
-        try:
+        with ExitStack() as opened:  # which stops everything, also when one of them does not want to
+            opened.callback(self.server.remove)
             if not self.options.quick:
                 touch_memory()
             self.server.start()
             registry = HttpServer(["registry", "--bootstrap", self.server.bootstrap], self.folder / "registry.log")
-            opened.append(registry.stop)
+            opened.callback(registry.stop)
             url = f"http://127.0.0.1:{registry.http_port}"
             postgres = self._postgres()
             if postgres is not None:
-                opened.append(postgres.stop)
+                opened.callback(postgres.stop)
             worker = Worker(self.server.bootstrap, url, self.folder)
-            opened.append(worker.server.stop)
+            opened.callback(worker.server.stop)
             consumer = Consumer({"bootstrap.servers": self.server.bootstrap, "group.id": "looking"})
-            opened.append(consumer.close)
-            records = self.options.records
-            site = Site(self.server.bootstrap, url, self.folder, postgres, records, 0, consumer)
+            opened.callback(consumer.close)
+            site = Site(self.server.bootstrap, url, self.folder, postgres, self.options.records, 0, consumer)
             self._fill(site)
             for number in range(self.options.rounds):
                 for case in self.cases:
                     self._run(case, site, worker, number)
                 self._say(f"round {number + 1} of {self.options.rounds} done")
-        finally:
-            for stop in reversed(opened):
-                stop()
         return self.results
 
     def _postgres(self) -> Postgres | None:

