@@ -30,7 +30,7 @@ from caudal.bench import connect_data as data
 from caudal.bench import pages
 from caudal.bench.broker import touch_memory
 from caudal.bench.case import Figure, ratio_at_least, value_at_least
-from caudal.bench.connect_cases import CASES, FILES, TOPICS, Case, Count, Sink, Site, TableSink, wait_for
+from caudal.bench.connect_cases import CASES, FILES, TOPICS, Case, Count, Sink, Site, Source, TableSink, wait_for
 from caudal.bench.connect_postgres import Postgres, binaries
 from caudal.bench.entry import BenchError, add_data_flag, exit_code, parser_of
 from caudal.bench.http_servers import HttpServer
@@ -191,7 +191,8 @@ class Run:
                 site.create_topic(topic)
                 values = data.avro_values(site.schema_id, site.records)
                 data.fill_topic(site.bootstrap, topic, values if format == "avro" else data.json_values(site.records))
-        data.fill_sqlite(site.database, site.records)
+        if any(isinstance(case, Source) for case in self.cases):
+            data.fill_sqlite(site.database, site.records)
         if site.postgres is not None:
             data.fill_postgres(site.postgres.conninfo, data.TABLE, site.records)
 
