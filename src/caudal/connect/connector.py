@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
+from caudal.connect.columns import ColumnRun
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.records import RecordMetadata, SinkRecord, SourceRecord, TopicPartition
 
@@ -98,6 +99,7 @@ class SourceTask(Task):
 
 class SinkTask(Task):
     context: SinkContext
+    takes_columns: bool = False  # `put_columns` is called where it can be, and `put` otherwise; `start` may set it
 
     def open(self, partitions: set[TopicPartition]) -> None:
         """These are read from now on."""
@@ -107,6 +109,10 @@ class SinkTask(Task):
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         """May keep them until `flush`. May be called with none, so that time-based work gets done."""
+        raise NotImplementedError
+
+    def put_columns(self, runs: Sequence[ColumnRun]) -> None:
+        """As `put`, with whole batches as columns."""
         raise NotImplementedError
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:

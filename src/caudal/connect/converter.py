@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from caudal.connect.columns import DecodedColumns, NotThisWay
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.data import Schema
 from caudal.connect.records import Record
@@ -39,6 +40,10 @@ class Converter:
     def decode(self, topic: str, data: bytes | None) -> Decoded:
         """Raises DataError. The same schema gives the same object, so that sinks can compare by identity."""
         raise NotImplementedError
+
+    def decode_columns(self, topic: str, values: Sequence[bytes]) -> DecodedColumns:
+        """What `decode` gives for each, as columns. Raises NotThisWay (or anything) where only `decode` can tell."""
+        raise NotThisWay
 
     def close(self) -> None: ...
 

@@ -353,7 +353,8 @@ def aliases(config: Mapping[str, str], name: str) -> list[str]:
 
 
 def _groups(config: Mapping[str, str]) -> list[str]:
-    if not any(name.startswith("topic.creation.") for name in config):
+    # A task's configuration made from typed keys has an empty list of groups: that asks for nothing.
+    if not any(name.startswith("topic.creation.") and value for name, value in config.items()):
         return []
     return [*(each for each in aliases(config, "topic.creation.groups") if each != "default"), "default"]
 

@@ -63,6 +63,12 @@ def test_the_answer_has_kafka_connects_form() -> None:
     assert "value.converter.schemas.enable" in names and "caudal.allowed.folders" not in names
 
 
+def test_an_empty_list_of_topic_groups_asks_for_none() -> None:
+    """As a task's configuration has it that was made from typed keys."""
+    found = errors({"name": "x", "connector.class": "PartsSource", "url": "u", "topic.creation.groups": ""})
+    assert not [key for key in found if key.startswith("topic.creation.")]
+
+
 def test_every_wrong_key_is_named() -> None:
     found = errors(
         {

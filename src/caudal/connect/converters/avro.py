@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
 import orjson
 
+from caudal.connect.columns import DecodedColumns, NotThisWay
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type, config_def
 from caudal.connect.converters.avro_codec import Unsupported
 from caudal.connect.converters.avro_codec import reader as read_generated
@@ -88,6 +90,11 @@ class AvroConverter(RegistryConverter):
     aliases = ("io.confluent.connect.avro.AvroConverter",)
     serde = _ConnectAvro
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._parsed: dict[bytes, tuple[Any, Schema]] = {}  # by head; of schemas whose values stay as they are read
+        self._columns: dict[bytes, Any] = {}  # their ColumnReader, or None
+
     @classmethod
     def config(cls) -> ConfigDef:
         return REGISTRY_KEYS + config_def(
@@ -117,8 +124,29 @@ class AvroConverter(RegistryConverter):
         return Format(text, writing(schema, AvroWriter(self.options)).shape)
 
     def connect_of(self, reading: Reading, reader: Any, data: bytes) -> tuple[Schema, Shape | None]:
-        made = AvroReader(reader.parsed(reading.seen), self.options)
+        parsed = reader.parsed(reading.seen)
+        made = AvroReader(parsed, self.options)
+        head = self.head_of(data)
+        self._columns.pop(head, None)
+        if made.shape is None and not self.options["use.latest.version"]:
+            self._parsed[head] = parsed, made.schema
         return made.schema, made.shape
+
+    def decode_columns(self, topic: str, values: Sequence[bytes]) -> DecodedColumns:
+        from caudal.connect.converters.avro_columns import ColumnReader
+
+        head = self.head_of(values[0])
+        if head not in self._columns:
+            self.decode(topic, values[0])  # looks the schema up
+            reader = None
+            with suppress(NotThisWay):
+                if head in self._parsed:
+                    reader = ColumnReader(*self._parsed[head])
+            self._columns[head] = reader
+        found = self._columns[head]
+        if found is None or values[0][0]:
+            raise NotThisWay
+        return DecodedColumns(self._parsed[head][1], found.read(values))
 
 
 def _has_unions(parsed: Any) -> bool:

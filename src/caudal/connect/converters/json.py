@@ -7,12 +7,13 @@ payload; a record that begins with the bytes of a schema seen before is not pars
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import orjson
 
+from caudal.connect.columns import DecodedColumns, NotThisWay
 from caudal.connect.configuration import ConfigDef, Importance, Key, Type
 from caudal.connect.converter import Converter, Decoded
 from caudal.connect.converters.json_schemas import (
@@ -102,6 +103,7 @@ class JsonConverter(Converter):
         self._readers: dict[bytes, tuple[Schema | None, Shape | None]] = {}
         self._last: _Head | None = None
         self._heads: list[_Head] = []  # others that came lately
+        self._columns: tuple[Schema, Any] | None = None  # the last schema's, and its ColumnReader
 
     def configure(self, config: Mapping[str, Any], is_key: bool) -> None:
         self._enabled = config["schemas.enable"]
@@ -160,6 +162,23 @@ class JsonConverter(Converter):
             except (json.JSONDecodeError, InexactDecimal):
                 pass  # not as it looked at first
         return self._decode_envelope(data)
+
+    def decode_columns(self, topic: str, values: Sequence[bytes]) -> DecodedColumns:
+        from caudal.connect.converters.json_columns import ColumnReader
+
+        schema = self.decode(topic, values[0]).schema  # also says how records begin
+        if schema is None:
+            raise NotThisWay
+        payloads = values
+        if self._content is None:
+            last = self._last
+            if last is None or not all(value.startswith(last.text) and value.endswith(b"}") for value in values):
+                raise NotThisWay
+            begin = len(last.text)
+            payloads = [value[begin:-1] for value in values]
+        if self._columns is None or self._columns[0] is not schema:
+            self._columns = schema, ColumnReader(schema)
+        return DecodedColumns(schema, self._columns[1].read(payloads))
 
     def _decode_envelope(self, data: bytes) -> Decoded:
         envelope = _parsed(data)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
+from caudal.connect.columns import ColumnRun
 from caudal.connect.configuration import ConfigDef
 from caudal.connect.connector import SinkConnector, SinkTask
 from caudal.connect.connectors.object_sink import partitioners
@@ -25,6 +26,7 @@ class ObjectSinkTask(SinkTask):
 
     def start(self, config: dict[str, Any]) -> None:
         self._rules = rules_of(config)
+        self.takes_columns = self._rules.takes_columns
         self._writers: dict[TopicPartition, PartitionWriter] = {}
         self._failures, self._most_failures = 0, config["max.retries"]
 
@@ -40,6 +42,14 @@ class ObjectSinkTask(SinkTask):
     def put(self, records: Sequence[SinkRecord]) -> None:
         for partition, run in _by_partition(records).items():
             self._writer(partition).take(run)
+        self._write()
+
+    def put_columns(self, runs: Sequence[ColumnRun]) -> None:
+        for run in runs:
+            self._writer(run.place).take_columns(run)
+        self._write()
+
+    def _write(self) -> None:
         try:
             for writer in self._writers.values():
                 writer.write()

@@ -37,6 +37,16 @@ class OpenFile:
         if len(self.pending) >= CHUNK:
             self.encode()
 
+    def add_columns(self, columns: Any) -> None:
+        """Of the file's own schema."""
+        self.encode()
+        if self._writer is None:  # all before were bad
+            self._writer = self._new_writer()
+        self._append(columns)
+
+    def _new_writer(self) -> FileWriter:
+        return self._format.writer(self.stream, self.schema, self.first)  # type: ignore[arg-type]
+
     def encode(self) -> None:
         records, self.pending = self.pending, []
         if not records:
@@ -64,7 +74,7 @@ class OpenFile:
                     if project is not None:
                         values[index] = project(record.value)
         if self._writer is None:
-            self._writer = self._format.writer(self.stream, schema, self.first)  # type: ignore[arg-type]
+            self._writer = self._new_writer()
         return self._writer.encode(values)
 
     def _append(self, encoded: Any) -> None:

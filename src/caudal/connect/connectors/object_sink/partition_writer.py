@@ -20,9 +20,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from caudal.connect.columns import ColumnRun
 from caudal.connect.connectors.object_sink.formats import Format
 from caudal.connect.connectors.object_sink.open_file import OpenFile, Report
-from caudal.connect.connectors.object_sink.partitioners import FolderOf, TimestampOf, by_partition, safe
+from caudal.connect.connectors.object_sink.partitioners import (
+    FolderOf,
+    TimestampOf,
+    by_partition,
+    partition_folder,
+    safe,
+)
 from caudal.connect.connectors.object_sink.projection import Compatibility, begins_new_file
 from caudal.connect.connectors.object_sink.storage import Storage
 from caudal.connect.errors import DataError
@@ -46,6 +53,11 @@ class Rules:
     ignore_null: bool
     now: Callable[[], float] = time.time
 
+    @property
+    def takes_columns(self) -> bool:
+        """Whether no value has to be looked at to know its file."""
+        return self.format.takes_columns and self.folder_of is by_partition and self.rotate_ms < 0
+
 
 class PartitionWriter:
     def __init__(self, partition: TopicPartition, rules: Rules, report: Report) -> None:
@@ -56,6 +68,7 @@ class PartitionWriter:
         self._by_partition = rules.folder_of is by_partition and rules.rotate_ms < 0
         self._queue: list[SinkRecord] = []  # taken; those from `_at` on are not in a file yet
         self._at = 0
+        self._runs: list[ColumnRun] = []  # taken as columns; never while there is a queue
         self._next = -1  # the offset behind the last record that was taken
         self._files: dict[str, OpenFile] = {}  # of the current stretch, by folder
         self._sealed: list[OpenFile] = []  # of the stretch that was cut, not in the store yet
@@ -77,6 +90,14 @@ class PartitionWriter:
         self._at = 0
         self._next = offset_of(records[-1]) + 1
 
+    def take_columns(self, run: ColumnRun) -> None:
+        """As `take`."""
+        if run.offset < self._next:
+            run = run.after(run.before(self._next))
+        if run:
+            self._runs.append(run)
+            self._next = run.end
+
     def write(self) -> None:
         """What was taken goes into files. Raises RetriableError, and goes on where it was when called again."""
         if self._sealed:
@@ -87,15 +108,28 @@ class PartitionWriter:
                 self._add(queue[self._at])
                 self._at += 1
             if self._count >= self._rules.flush_size:
-                self._cut(queue[self._at] if self._at < len(queue) else None)
+                self._cut(offset_of(queue[self._at]) if self._at < len(queue) else None)
         self._queue, self._at = [], 0
+        while self._runs:
+            run = self._runs[0]
+            done = self._add_columns(run)
+            if not done:
+                if (record := run.first()) is not None:
+                    self._add(record)
+                done = 1
+            if done < len(run):
+                self._runs[0] = run.after(done)
+            else:
+                del self._runs[0]
+            if self._count >= self._rules.flush_size:
+                self._cut(self._runs[0].offset if self._runs else None)
         if self._due is not None and self._rules.now() >= self._due:
             self._cut(None)
 
     @property
     def committable(self) -> int | None:
         """Everything below this is in the store, or need not be; None when nothing is known."""
-        if not self._files and not self._sealed and not self._queue:
+        if not (self._files or self._sealed or self._queue or self._runs):
             return self._next if self._next >= 0 else None
         return self._done if self._done >= 0 else None
 
@@ -132,6 +166,22 @@ class PartitionWriter:
         self._at = at
         return True
 
+    def _add_columns(self, run: ColumnRun) -> int:
+        """As many as go into the file that is open. None do where a file has to be begun, or may have to be."""
+        folder = partition_folder(*run.place)
+        file = self._files.get(folder)
+        if file is None or file.is_mixed or (run.schema is not file.schema and run.schema != file.schema):
+            return 0
+        count = min(len(run), self._rules.flush_size - self._count)
+        if known := self._known[folder]:
+            known = self._known[folder] = {each for each in known if each >= run.offset}
+            count = min(count, run.before(min(known))) if known else count
+            if not count:
+                return 0
+        file.add_columns(run.columns.slice(0, count))
+        self._count += count
+        return count
+
     def _add(self, record: SinkRecord) -> None:
         rules = self._rules
         if record.value is None:
@@ -148,10 +198,10 @@ class PartitionWriter:
         known = self._known_in(folder, offset)
         file = self._files.get(folder)
         if file is not None and self._begins_new(file, record, at_ms, known):
-            self._cut(record)
+            self._cut(offset)
             file = None
         elif file is None and self._is_late(at_ms):
-            self._cut(record)
+            self._cut(offset)
         if file is None:
             known.discard(offset)
             path = f"{rules.topics_dir}{folder}/{self._prefix}{offset:0{rules.offset_digits}}{rules.format.extension}"
@@ -193,12 +243,12 @@ class PartitionWriter:
                     self._versions[f"{path}/{name}"] = version
         return known
 
-    def _cut(self, following: SinkRecord | None) -> None:
-        """The stretch ends before `following`, or behind everything that was taken."""
+    def _cut(self, following: int | None) -> None:
+        """The stretch ends before this offset, or behind everything that was taken."""
         files = list(self._files.values())
         for file in files:
             file.seal()
-        self._cut_at = offset_of(following) if following is not None else self._next
+        self._cut_at = following if following is not None else self._next
         self._sealed = files
         self._files = {}
         self._count = 0

@@ -36,7 +36,11 @@ def safe(text: str) -> str:
 
 
 def by_partition(record: SinkRecord) -> str:
-    return f"{safe(record.topic)}/partition={record.partition}"
+    return partition_folder(record.topic, record.partition)
+
+
+def partition_folder(topic: str, partition: int) -> str:
+    return f"{safe(topic)}/partition={partition}"
 
 
 def by_fields(names: list[str]) -> FolderOf:

@@ -90,7 +90,10 @@ def make_producer(settings: WorkerSettings, connector_config: Mapping[str, str],
 
 
 def make_consumer(settings: WorkerSettings, connector_config: Mapping[str, str], **more: Any) -> Any:
-    return _make(Consumer, "consumer", settings, connector_config, more)
+    # librdkafka stops fetching while enough is queued, and looks again after this time only: with its second a quick
+    # sink has emptied the queue long before, and waits.
+    properties = {"fetch.queue.backoff.ms": 10, **more}
+    return _make(Consumer, "consumer", settings, connector_config, properties)
 
 
 def make_admin(settings: WorkerSettings, connector_config: Mapping[str, str]) -> Any:

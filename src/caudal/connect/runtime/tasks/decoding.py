@@ -9,6 +9,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError
 
+from caudal.connect.columns import ColumnRun
 from caudal.connect.converter import Decoded
 from caudal.connect.errors import ConnectError
 from caudal.connect.records import Header, SinkRecord, TopicPartition
@@ -43,13 +44,19 @@ class Batch:
     firsts: dict[TopicPartition, int] = field(default_factory=dict)  # the lowest offset read
     ends: dict[TopicPartition, int] = field(default_factory=dict)  # behind the last offset read
     topics: set[str] = field(default_factory=set)
+    runs: list[ColumnRun] = field(default_factory=list)  # in the place of records: the quick way
     came_too_late: bool = False  # max.poll.interval.ms was exceeded: the partitions are another's by now
 
     def without(self, gone: set[TopicPartition]) -> Batch:
         """What is left when partitions have gone to another."""
         kept = [one for one in self.records if _origin(one) not in gone]
         ends = {place: end for place, end in self.ends.items() if place not in gone}
-        return Batch(kept, self.read, self.firsts, ends, self.topics)
+        runs = [run for run in self.runs if run.place not in gone]
+        return Batch(kept, self.read, self.firsts, ends, self.topics, runs)
+
+    @property
+    def size(self) -> int:
+        return len(self.records) + sum(map(len, self.runs))
 
 
 def is_too_late(error: Any) -> bool:

@@ -22,6 +22,7 @@ from caudal.connect.connector import SinkTask
 from caudal.connect.errors import ConnectError, RetriableError
 from caudal.connect.records import TopicPartition
 from caudal.connect.runtime.tasks.client_properties import overrides
+from caudal.connect.runtime.tasks.column_decoding import ColumnDecoder
 from caudal.connect.runtime.tasks.dead_letter import DeadLetterTopic
 from caudal.connect.runtime.tasks.decoding import Batch, Decoder, is_too_late
 from caudal.connect.runtime.tasks.error_policy import Failure, RunStopped, log
@@ -63,6 +64,7 @@ class SinkRun(Run):
             self._dead_letters = DeadLetterTopic(topic, self.settings, self.spec, self.parts.framework, self.metric)
             self.errors.report = self._report
         self._decoder = Decoder(self.parts, self.errors)
+        self._columns = ColumnDecoder(self.parts, self._decoder)
         self._subscription = Subscription(self.spec, self.settings)
         self.consumer = self._subscription.consumer
         self.context = SinkTaskContext(self)
@@ -107,7 +109,7 @@ class SinkRun(Run):
             raise self._failure
         self.still_wanted()
         self._seek()
-        batch = self._decoder.decode(messages)
+        batch = self._columns.decode(messages) or self._decoder.decode(messages)
         if batch.came_too_late:
             self._positions.clear()  # nothing may be flushed or committed any more; `_lost` is called in a moment
             return
@@ -142,7 +144,10 @@ class SinkRun(Run):
     def _put(self, batch: Batch) -> None:
         began = time.monotonic()
         try:
-            self.call(self.parts.task.put, batch.records)
+            if batch.runs:
+                self.call(self.parts.task.put_columns, batch.runs)
+            else:
+                self.call(self.parts.task.put, batch.records)
         except RetriableError as error:
             self._put_again_later(batch, error)
             return
@@ -151,10 +156,10 @@ class SinkRun(Run):
             self.resume_partitions(self.assignment())
         self._batch = None
         self._positions.update(batch.ends)
-        if batch.records:
+        if size := batch.size:
             self.metric.sample("put-batch-{}-time-ms", (time.monotonic() - began) * 1000)
-            self.metric.sample("batch-size-{}", len(batch.records))
-            self.metric.count_with_rate("sink-record-send", len(batch.records))
+            self.metric.sample("batch-size-{}", size)
+            self.metric.count_with_rate("sink-record-send", size)
 
     def _put_again_later(self, batch: Batch, error: RetriableError) -> None:
         now = time.monotonic()

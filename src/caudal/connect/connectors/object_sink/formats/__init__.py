@@ -28,6 +28,8 @@ class Format(Protocol):
     extension: str
     takes_any: bool  # values without schema may all share a file, whatever their keys
 
+    takes_columns: bool  # `append` takes Arrow's columns as they come
+
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
     def writer(self, stream: BinaryIO, schema: Schema | None, first: Any) -> FileWriter:

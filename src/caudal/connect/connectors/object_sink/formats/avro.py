@@ -38,6 +38,7 @@ class _Block(NamedTuple):
 class AvroContainer:
     extension = ".avro"
     takes_any = True  # they are all refused
+    takes_columns = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._codec = config["avro.codec"]

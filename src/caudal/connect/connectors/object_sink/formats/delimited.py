@@ -26,6 +26,7 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": 
 
 class Delimited:
     takes_any = False
+    takes_columns = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._codec = config["compression.type"]

@@ -40,6 +40,7 @@ def _other(value: Any) -> Any:
 
 class JsonLines:
     takes_any = True
+    takes_columns = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._codec = config["compression.type"]

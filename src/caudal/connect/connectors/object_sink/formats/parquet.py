@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from caudal.connect.connectors.object_sink.arrow_columns import arrow_columns
+from caudal.connect.arrow_columns import arrow_columns
 from caudal.connect.data import Schema
 from caudal.connect.errors import DataError
 
@@ -19,6 +19,7 @@ _CODECS = {"none": "NONE", "uncompressed": "NONE", "snappy": "SNAPPY", "gzip": "
 class Parquet:
     extension = ".parquet"
     takes_any = True  # they are all refused
+    takes_columns = True
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._codec = _CODECS[config["parquet.codec"]]

@@ -12,6 +12,7 @@ from caudal.connect.errors import DataError
 
 class Raw:
     takes_any = True
+    takes_columns = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._codec = config["compression.type"]
