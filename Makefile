@@ -5,7 +5,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INPUTS := pyproject.toml constraints.txt scripts/setup
 ARGS ?=
-PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Three on two cores: most tests wait for something most of the time.
+PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -24,7 +24,7 @@ from caudal.testing import EmbeddedBroker
 from tests.connect.s3 import S3Store, s3_store
 from tests.connect.task_harness import Bench, Heard, wait_for
 
-PARTITIONS, PER_RUN, KILLS = 2, 300, 5
+PARTITIONS, PER_RUN, KILLS = 2, 300, 4
 EXPECTED = PARTITIONS * PER_RUN * KILLS
 
 
@@ -92,7 +92,13 @@ CUTS: dict[str, Callable[[int], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("cuts", CUTS)
+USUAL = [("folder", "by chance"), ("s3", "by count")]
+OTHERS = [(store, cuts) for store in ("folder", "s3") for cuts in CUTS if (store, cuts) not in USUAL]
+
+
+@pytest.mark.parametrize(
+    ("store", "cuts"), [*USUAL, *(pytest.param(*each, marks=pytest.mark.slow) for each in OTHERS)], indirect=["store"]
+)
 def test_killed_again_and_again_every_record_is_in_one_file(
     bench: Bench, broker: EmbeddedBroker, store: Store, cuts: str
 ) -> None:
