@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parent
-LONGEST = ["spark", "ksql", "chaos", "connect", "conformance", "registry"]
+COMPUTING = ["spark", "ksql"]
+WAITING = ["connect", "chaos", "conformance", "registry"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,13 +31,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Folders with long files come first, so that two processes (pytest-xdist, file by file) end at the same time."""
-    items.sort(key=_turn)
+    """Long files come first, so that the processes (pytest-xdist, file by file) end at the same time. Files that keep
+    the cores busy and files that wait take turns: three Sparks at once would slow each other down."""
+    turns: dict[Path, tuple[int, int]] = {}
+    taken = {"computing": 0, "waiting": 0}
+    for item in sorted(items, key=_length):
+        if item.path not in turns:
+            kind = "computing" if _folder(item) in COMPUTING else "waiting"
+            taken[kind] += 1
+            turns[item.path] = taken[kind], len(turns)
+    items.sort(key=lambda item: turns[item.path])
 
 
-def _turn(item: pytest.Item) -> int:
-    folder = item.path.relative_to(TESTS).parts[0]
-    return LONGEST.index(folder) if folder in LONGEST else len(LONGEST)
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
+
+
+def _length(item: pytest.Item) -> int:
+    order = COMPUTING + WAITING
+    return order.index(_folder(item)) if _folder(item) in order else len(order)
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ from tests.golden.case_files import Case, Row
 from tests.golden.topologies import Prepared, prepare
 
 CASES_PER_APPLICATION = 30
-DRAIN_SECONDS = 120.0  # of a busy machine
+DRAIN_SECONDS = 240.0  # of a busy machine
 CALL_SECONDS = 30.0
 AGAIN = ("aggregate", "windows tumbling", "windows session", "suppress", "stream-stream outer", "foreign key")
 
