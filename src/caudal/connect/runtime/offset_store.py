@@ -223,10 +223,10 @@ class KafkaOffsetStore:
                     self.topic, value, key, on_delivery=lambda error, _: refused.append(error) if error else None
                 )
             deadline = time.monotonic() + CALL_SECONDS
-            while producer.flush(FLUSH_SLICE) > 0 and time.monotonic() < deadline:
+            while (left := producer.flush(FLUSH_SLICE)) > 0 and time.monotonic() < deadline:
                 if is_wanted is not None and not is_wanted():
                     break
-            if len(producer) > 0:
+            if left > 0:
                 self._producer = None  # what it still holds must not be written after what comes next
                 producer.purge()
                 self._check(connector, is_wanted)

@@ -41,5 +41,5 @@ class WorkerSettings:
     client: Mapping[str, Any] = field(default_factory=dict)  # further librdkafka properties, of every client
 
     def librdkafka(self, **more: Any) -> dict[str, Any]:
-        """What every client of the worker begins with."""
-        return {"bootstrap.servers": self.bootstrap, **self.client, **more}
+        """What every client of the worker begins with. A broker that is away is said by the worker, not by each."""
+        return {"bootstrap.servers": self.bootstrap, "log_level": 2, **self.client, **more}

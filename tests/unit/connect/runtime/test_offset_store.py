@@ -90,9 +90,9 @@ def test_offsets_that_wait_for_the_broker_are_given_up_with_their_task(monkeypat
     with pytest.raises(ConnectError, match="its task was abandoned"):
         store.write("orders", [({"p": 1}, {"n": 1})], lambda: next(asked) < 2)
     assert store._producer is None, "what it held is not sent by the next one"
+    monkeypatch.setattr(store, "_open_producer", object)  # which cannot produce
     with pytest.raises(ConnectError, match="its task was abandoned"):
         store.write("orders", [({"p": 1}, {"n": 2})], lambda: False)
-    assert len(store._open_producer()) == 0, "not even begun"
 
 
 def test_a_file_is_not_written_for_a_task_that_was_abandoned(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def _make(
     if {"request.required.acks", "acks"} & theirs.keys() and str(theirs.get("acks", "all")) not in ("all", "-1"):
         ours.pop("enable.idempotence", None)  # fewer acknowledgements were asked for: their choice
     try:
-        return client({**settings.librdkafka(log_level=2), **ours, **theirs})
+        return client({**settings.librdkafka(), **ours, **theirs})
     except KafkaException as error:
         raise ConfigError(
             f"The {role} of this connector cannot be made: {error.args[0].str()}; see {role}.override.…."

@@ -83,10 +83,10 @@ def test_a_store_that_is_away_for_a_moment_gets_everything_once(
     task = sink(tmp_path)
     put, fails = LocalStorage.put, [True, False, True]
 
-    def away(self: LocalStorage, path: str, content: Any) -> None:
+    def away(self: LocalStorage, path: str, content: Any, version: Any = None) -> None:
         if fails and fails.pop():
             raise RetriableError("away")
-        put(self, path, content)
+        put(self, path, content, version)
 
     monkeypatch.setattr(LocalStorage, "put", away)
     batch = [run(*range(13))]
