@@ -5,8 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INPUTS := pyproject.toml constraints.txt scripts/setup
 ARGS ?=
-# Three on two cores: most tests wait for something most of the time.
-PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

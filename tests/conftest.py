@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files come first, so that the processes (pytest-xdist, file by file) end at the same time. Files that keep
-    the cores busy and files that wait take turns: three Sparks at once would slow each other down."""
+    the cores busy and files that wait take turns: Sparks beside each other would slow each other down."""
     turns: dict[Path, tuple[int, int]] = {}
     taken = {"computing": 0, "waiting": 0}
     for item in sorted(items, key=_length):

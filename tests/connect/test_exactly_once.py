@@ -25,7 +25,7 @@ from caudal.connect.runtime.tasks.process_host import TaskProcess
 from caudal.testing import EmbeddedBroker
 from tests.connect.task_harness import Bench, Heard, stored, wait_for
 
-KILLS = 10
+KILLS = 5
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def bench(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("boundary", [pytest.param("poll", marks=pytest.mark.slow), "interval"])
-def test_killed_ten_times_each_record_is_there_once(bench: Bench, broker: EmbeddedBroker, boundary: str) -> None:
+def test_killed_five_times_each_record_is_there_once(bench: Bench, broker: EmbeddedBroker, boundary: str) -> None:
     name, count = f"killed-{boundary}", 100_000
     broker.create_topic(name, 4)
     config = {

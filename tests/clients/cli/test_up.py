@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,65 +58,45 @@ def address(said: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_shows_where_everything_listens_and_stops_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
-    process = start(tmp_path, "-c", "num.partitions=3")
+def url(said: str, name: str) -> str:
+    match = re.search(rf"{name}\s+│ (http://\S+)", said)
+    assert match, said
+    return match[1]
+
+
+def answer(address: str, body: bytes | None = None) -> Any:
+    with urllib.request.urlopen(urllib.request.Request(address, body)) as response:
+        return json.load(response)
+
+
+def test_everything_is_there_knows_the_others_and_stops_on_a_signal(tmp_path: Path) -> None:
+    process = start(tmp_path, "-c", "num.partitions=3", "--ui-port", "18080", "--demo")
     said = table(process)
     host, port = address(said)
     assert is_listening(host, port)
     assert "/metrics" in said
     assert str(tmp_path) in said
-    process.send_signal(number)
+    for flag in ("--ui-port", "--demo"):
+        assert f"{flag} has no effect" in said
+    assert answer(url(said, "Schema Registry") + "/schemas/types") == ["AVRO", "JSON", "PROTOBUF"]
+    assert answer(url(said, "KSQL") + "/healthcheck")["isHealthy"]
+    assert answer(url(said, "Connect") + "/health")["status"] == "healthy"
+    shown = answer(url(said, "KSQL") + "/ksql", json.dumps({"ksql": "SHOW CONNECTORS;"}).encode())
+    assert shown[0]["connectors"] == []
+    process.terminate()
     out, _ = ended(process)
     assert out.endswith("stopped\n")
     assert not is_listening(host, port)
     assert (tmp_path / "broker").is_dir()
 
 
-def test_the_registry_is_part_of_it(tmp_path: Path) -> None:
-    process = start(tmp_path)
-    said = table(process)
-    match = re.search(r"Schema Registry\s+│ (http://\S+)", said)
-    assert match, said
-    with urllib.request.urlopen(match[1] + "/schemas/types") as answer:
-        assert json.load(answer) == ["AVRO", "JSON", "PROTOBUF"]
-    process.terminate()
-    ended(process)
-
-
-def test_ksql_is_part_of_it(tmp_path: Path) -> None:
-    process = start(tmp_path)
-    said = table(process)
-    match = re.search(r"KSQL\s+│ (http://\S+)", said)
-    assert match, said
-    with urllib.request.urlopen(match[1] + "/healthcheck") as answer:
-        assert json.load(answer)["isHealthy"]
-    process.terminate()
-    ended(process)
-
-
-def test_connect_is_part_of_it_and_ksql_knows_it(tmp_path: Path) -> None:
-    process = start(tmp_path)
-    said = table(process)
-    match = re.search(r"Connect\s+│ (http://\S+)", said)
-    assert match, said
-    with urllib.request.urlopen(match[1] + "/health") as answer:
-        assert json.load(answer)["status"] == "healthy"
-    ksql = re.search(r"KSQL\s+│ (http://\S+)", said)
-    assert ksql, said
-    body = json.dumps({"ksql": "SHOW CONNECTORS;"}).encode()
-    with urllib.request.urlopen(urllib.request.Request(ksql[1] + "/ksql", body)) as answer:
-        assert json.load(answer)[0]["connectors"] == []
-    process.terminate()
-    ended(process)
-
-
 def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
     with embedded_broker() as broker:
         process = start(tmp_path, "--bootstrap", broker.bootstrap)
         said = table(process)
-        process.terminate()
-        ended(process)
+        process.send_signal(signal.SIGINT)
+        out, _ = ended(process)
+    assert out.endswith("stopped\n")
     assert "Kafka broker" not in said
     assert "Schema Registry" in said
     assert f"the broker is the one at {broker.bootstrap}" in said
@@ -145,15 +126,6 @@ def test_without_the_extra_the_rest_starts(monkeypatch: pytest.MonkeyPatch, tmp_
     assert names == ["Kafka broker"]
     for extra in ("registry", "connect", "ksql"):
         assert any(f"pip install 'caudal[{extra}]'" in note for note in notes)
-
-
-def test_parts_that_come_later_are_said_to_have_no_effect(tmp_path: Path) -> None:
-    process = start(tmp_path, "--ui-port", "18080", "--demo")
-    out = table(process)
-    process.terminate()
-    ended(process)
-    for flag in ("--ui-port", "--demo"):
-        assert f"{flag} has no effect" in out
 
 
 def test_no_server_outlives_a_killed_parent(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from caudal.ksql.engine import properties
 from caudal.ksql.engine.key_lookups import KeyLookup, key_lookup, split_key
 from caudal.ksql.engine.properties import Properties
 from caudal.ksql.engine.relational import Item, Relation, Row, conjuncts, join, select
-from caudal.ksql.engine.table_views import OPEN_SECONDS
 from caudal.ksql.errors import KsqlError
 from caudal.ksql.expressions.compiled import constant
 from caudal.ksql.schema import ROWTIME, WINDOWEND, WINDOWSTART, Schema
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("caudal.ksql.pull")
 
 CACHED = 1000
+START_SECONDS = 120.0  # for a query that has just been made, on a machine where Spark has to be started first
 _ALWAYS = (-(1 << 62), 1 << 62)
 
 
@@ -160,7 +160,7 @@ class Pull:
 
     def _fresh(self, source: Source, held: Properties) -> Any:
         if source.query_id is not None:
-            self._engine.queries.settle(source.query_id, OPEN_SECONDS, held[properties.PULL_WAIT] / 1000)
+            self._engine.queries.settle(source.query_id, START_SECONDS, held[properties.PULL_WAIT] / 1000)
         view = self._engine.views.of(source)
         lag = held[properties.PULL_MAX_LAG]
         view.refresh(held[properties.PULL_WAIT] / 1000, None if lag >= properties.MAX_LAG_DEFAULT else lag)
