@@ -82,5 +82,7 @@ def test_every_connector_is_named() -> None:
 
 def test_every_transform_and_predicate_is_named() -> None:
     for plugin in plugins(PluginKind.TRANSFORMATION, PluginKind.PREDICATE):
+        if not plugin.full_name.startswith("caudal."):
+            continue  # of other tests in this process
         name = plugin.name.removesuffix("Key").removesuffix("Value") if plugin.name != "HasHeaderKey" else plugin.name
         assert f"`{'ValueToKey' if name == 'ValueTo' else name}`" in PAGE, plugin.name
