@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from caudal.connect.runtime.group_protocol import decode_assignment
 from caudal.testing import EmbeddedBroker, embedded_broker
 from tests.connect.herder_harness import PLUGINS, read_topic, wait_for
-from tests.connect.worker_process import WorkerProcess
+from tests.connect.process import ConnectProcess
 
 SESSION_SECONDS = 3.0
 MOVE_SECONDS = 60.0  # a task has to be elsewhere by then, on a machine that others use, too
@@ -33,9 +33,9 @@ class Workers:
     def __init__(self, bootstrap: str, folder: Path) -> None:
         self._bootstrap = bootstrap
         self._log = (folder / "workers.log").open("w")
-        self.running: list[WorkerProcess] = []
+        self.running: list[ConnectProcess] = []
 
-    def begin(self) -> WorkerProcess:
+    def begin(self) -> ConnectProcess:
         properties = {
             "session.timeout.ms": int(SESSION_SECONDS * 1000),
             "heartbeat.interval.ms": 300,
@@ -46,12 +46,12 @@ class Workers:
             "value.converter": "Json",
             "value.converter.schemas.enable": "false",
         }
-        given = [text for name, value in properties.items() for text in ("-c", f"{name}={value}")]
-        worker = WorkerProcess(self._bootstrap, "--plugins", str(PLUGINS), *given, log=self._log)
+        given = tuple(f"{name}={value}" for name, value in properties.items())
+        worker = ConnectProcess(self._bootstrap, "--plugins", str(PLUGINS), properties=given, log=self._log)
         self.running.append(worker)
         return worker
 
-    def kill(self, worker: WorkerProcess) -> None:
+    def kill(self, worker: ConnectProcess) -> None:
         self.running.remove(worker)
         worker.kill()
 
@@ -69,11 +69,11 @@ def workers(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Workers]:
     running.close()
 
 
-def owners(worker: WorkerProcess) -> dict[str, str]:
+def owners(worker: ConnectProcess) -> dict[str, str]:
     """Of the tasks that run: where."""
     found: dict[str, str] = {}
     for name in NAMES:
-        for task in worker.ask("GET", f"/connectors/{name}/status")["tasks"]:
+        for task in worker.insist("GET", f"/connectors/{name}/status")["tasks"]:
             if task["state"] == "RUNNING":
                 found[f"{name}-{task['id']}"] = task["worker_id"]
             assert task["state"] != "FAILED", task
@@ -92,9 +92,9 @@ def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) 
     source = {"connector.class": "Numbers", "tasks.max": "2", "parts": "2", "topic": "numbers"}
     source |= {"count": "1000000000", "batch": "20", "pause.ms": "20", "exactly.once.support": "required"}
     for name in SOURCES:
-        first.ask("POST", "/connectors", {"name": name, "config": source})
+        first.insist("POST", "/connectors", {"name": name, "config": source})
     sink = {"connector.class": "Ledger", "tasks.max": "2", "topics": "numbers", "file": str(folder / "ledger.db")}
-    first.ask("POST", "/connectors", {"name": "ledger", "config": sink})
+    first.insist("POST", "/connectors", {"name": "ledger", "config": sink})
 
     for number in range(kills):
         wait_for(lambda first=first: _counts(owners(first)) == [3, 3], "three tasks on each", MOVE_SECONDS)  # type: ignore[misc]
@@ -102,17 +102,17 @@ def survive(broker: EmbeddedBroker, workers: Workers, folder: Path, kills: int) 
         workers.kill(victim)
         began = time.monotonic()
         wait_for(lambda other=other: _counts(owners(other)) == [6], "all six on the other", MOVE_SECONDS)  # type: ignore[misc]
-        assert set(owners(other).values()) == {other.worker_id}
+        assert set(owners(other).values()) == {other.id}
         moved.append(time.monotonic() - began)
         first, second = other, workers.begin().wait()
 
     # Every source writes a little more than it has, and then it is counted.
     until: dict[str, int] = {}
     for name in SOURCES:
-        offsets = first.ask("GET", f"/connectors/{name}/offsets")["offsets"]
+        offsets = first.insist("GET", f"/connectors/{name}/offsets")["offsets"]
         assert len(offsets) == 2, offsets
         until[name] = max(one["offset"]["next"] for one in offsets) + 500
-        first.ask("PATCH", f"/connectors/{name}/config", {"count": str(until[name])})
+        first.insist("PATCH", f"/connectors/{name}/config", {"count": str(until[name])})
     total = 2 * sum(until.values())
     rows = folder / "ledger.db"
     wait_for(lambda: _count(rows) >= total, f"{total} rows", 180)
@@ -175,16 +175,18 @@ def test_a_leader_is_killed_while_it_writes(tmp_path: Path) -> None:
             workers.kill(leader)
             creating.join()
             wait_for(lambda: leader_of(broker) == other.url, "the other leads")
-            assert set(acknowledged) <= set(other.ask("GET", "/connectors"))
-            other.ask("POST", "/connectors", {"name": "last", "config": {"connector.class": "Numbers", "count": "0"}})
+            assert set(acknowledged) <= set(other.insist("GET", "/connectors"))
+            other.insist(
+                "POST", "/connectors", {"name": "last", "config": {"connector.class": "Numbers", "count": "0"}}
+            )
             for name in (*acknowledged, "last"):
                 wait_for(lambda name=name: runs(other, name), f"{name} runs", MOVE_SECONDS)  # type: ignore[misc]
         finally:
             workers.close()
 
 
-def runs(worker: WorkerProcess, name: str) -> bool:
-    status = worker.ask("GET", f"/connectors/{name}/status")
+def runs(worker: ConnectProcess, name: str) -> bool:
+    status = worker.insist("GET", f"/connectors/{name}/status")
     return len(status["tasks"]) > 0 and all(task["state"] == "RUNNING" for task in status["tasks"])
 
 

@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx
 
-from caudal.cli.http_process import bind
 from caudal.ksql.server.server import KsqlServer
+from tests.server_thread import serving
 
-STOP_SECONDS = 60
 
-
-@contextmanager
-def running_server(engine: Any) -> Iterator[str]:
+def running_server(engine: Any) -> AbstractContextManager[str]:
     """Its address. The engine is started with the server, and closed with it."""
-    listener = bind("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    ready, stop = threading.Event(), threading.Event()
-    failures: list[BaseException] = []
-
-    async def run() -> None:
-        server = KsqlServer(engine, listener, "127.0.0.1", url)
-        try:
-            await server.start()
-            ready.set()
-            await asyncio.to_thread(stop.wait)
-        finally:
-            await server.stop()
-
-    def serve() -> None:
-        try:
-            asyncio.run(run())
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            ready.set()
-
-    thread = threading.Thread(target=serve, name="ksql-server", daemon=True)
-    thread.start()
-    assert ready.wait(120)
-    if failures:
-        raise failures[0]
-    try:
-        yield url
-    finally:
-        stop.set()
-        thread.join(STOP_SECONDS)
-        assert not thread.is_alive(), "the server did not stop"
-        if failures:
-            raise failures[0]
+    return serving(lambda listener, host, url: KsqlServer(engine, listener, host, url))
 
 
 class Client:

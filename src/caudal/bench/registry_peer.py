@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from caudal.registry.server import uvicorn_config
+from caudal.http_serving import uvicorn_config
 
 
 async def empty(request: Request) -> Response:
@@ -23,7 +23,7 @@ def main() -> None:
     listener.bind(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
     app = Starlette(routes=[Route("/", empty, methods=["GET", "POST"])])
-    uvicorn.Server(uvicorn_config(app)).run(sockets=[listener])
+    uvicorn.Server(uvicorn_config(app, "uvloop")).run(sockets=[listener])
 
 
 if __name__ == "__main__":

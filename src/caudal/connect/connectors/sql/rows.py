@@ -53,10 +53,10 @@ class RowReader:
     ) -> tuple[list[SourceRecord], dict[str, Any]]:
         """And the position behind them. `following` is the row behind `rows`, where it is known."""
         try:
-            if self._database.lenient:
-                raise DataError("one by one")
-            records = self._make(rows)
-        except Exception:
+            records = None if self._database.lenient else self._make(rows)
+        except Exception:  # which row it was is found below
+            records = None
+        if records is None:
             records = self._one_by_one(rows, position)
         ordering = self._ordering
         if not ordering.timestamps and not ordering.incrementing:
