@@ -25,7 +25,7 @@ WITH_SPARK = ("native-lane.md", "real-time.md", "migrate/pyspark.md")
 OF_OTHERS = ("cli.md", "demos.md")
 
 
-def test_of(block: Block) -> str | None:
+def own_test(block: Block) -> str | None:
     """The test that runs the block, if it is one of the page's own."""
     languages = ELSEWHERE.get(block.page, {})
     return languages.get(block.language, languages.get(None))

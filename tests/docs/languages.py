@@ -79,7 +79,7 @@ def _check(settings: Any, folder: Path) -> None:
         return
     config = settings.get("config", settings)
     if "connector.class" in config:
-        worker = WorkerSettings("localhost:9092", "http://localhost:8083", allowed_folders=(folder,))
+        worker = WorkerSettings(bootstrap="localhost:9092", url="http://localhost:8083", allowed_folders=(folder,))
         answer = validate({"name": "page", **config}, worker)
         errors = {each["value"]["name"]: each["value"]["errors"] for each in answer["configs"]}
         assert not {name: found for name, found in errors.items() if found}

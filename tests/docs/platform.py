@@ -1,4 +1,4 @@
-"""The servers that the pages talk to: one `caudal up` on free ports for all of them, as a reader has it on Caudal's own.
+"""The servers that the pages talk to: one `caudal up` for all of them, on free ports.
 
 Pages say localhost:9092, 8081, 8083, 8088 and 9404; `addressed` puts the real addresses in their place.
 """

@@ -1,7 +1,7 @@
 """Typing the shell lines of a page: `$ command`, then what it says.
 
-Outputs are compared line by line; `…` stands for anything in a line, a line that is only `…` for any lines. Blanks count
-as one: columns are as wide as what is in them. A command without output below it must only succeed.
+Outputs are compared line by line; `…` stands for anything in a line, a line that is only `…` for any lines. Blanks
+count as one: columns are as wide as what is in them. A command without output below it must only succeed.
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ import typer
 from caudal.cli import broker_process
 from caudal.cli.main import build_app
 from tests.docs.blocks import DOCS, FENCE, blocks_of, pages
-from tests.docs.terminal import typed
+from tests.docs.terminal import HERE_DOCUMENT, typed
 
-LINE = re.compile(r"(?:^|[|;(] ?|\$ )(caudal [^|<>\n]*)", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)`(caudal [^`]+)`(?!`)")
 INDENTED = re.compile(r"^    (caudal .*)$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"…|\.\.\.|^[A-Z_]{3,}$")
@@ -30,14 +29,27 @@ def mentioned(page: str) -> Iterator[str]:
     for block in blocks_of(page):
         if block.language == "console":
             for each in typed(block.text):
-                yield from LINE.findall(each.command.replace("\\\n", " "))
+                yield HERE_DOCUMENT.split(each.command)[0].replace("\\\n", " ")
         elif block.language in ("sh", ""):
-            yield from LINE.findall(block.text.replace("\\\n", " "))
+            yield from re.findall(r"^.*\bcaudal .*$", block.text.replace("\\\n", " "), re.MULTILINE)
 
 
 def check(line: str) -> None:
-    """The command exists, and so does every flag of the line. Values, and what stands for them, are not looked at."""
-    words = shlex.split(line.partition(" #")[0], posix=True)[1:]
+    """Every command of the line exists, and so do its flags. Values, and what stands for them, are not looked at."""
+    lexer = shlex.shlex(line.partition(" #")[0], posix=True, punctuation_chars="|;&<>")
+    lexer.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    for word in lexer:
+        if set(word) <= set("|;&<>"):
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    for words in commands:
+        if words[:1] == ["caudal"]:
+            _check_command(words[1:])
+
+
+def _check_command(words: list[str]) -> None:
     command, path = ROOT, "caudal"
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         name = words.pop(0)

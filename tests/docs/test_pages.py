@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.docs.blocks import DOCS, ROOT, Block, blocks_of, pages
-from tests.docs.coverage import ELSEWHERE, OF_OTHERS, WITH_SPARK, test_of
+from tests.docs.coverage import ELSEWHERE, OF_OTHERS, WITH_SPARK, own_test
 from tests.docs.platform import Platform
 from tests.docs.running import PageRun
 
@@ -20,7 +20,7 @@ HERE = {
     page: found
     for page in pages()
     if page not in (*OF_OTHERS, *WITH_SPARK)
-    and (found := [block for block in blocks_of(page) if test_of(block) is None])
+    and (found := [block for block in blocks_of(page) if own_test(block) is None])
 }
 TYPED = [page for page, found in HERE.items() if any(block.language == "console" for block in found)]
 QUIET = [page for page in HERE if page not in TYPED]

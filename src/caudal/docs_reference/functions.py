@@ -13,8 +13,8 @@ INTRODUCTION = """# SQL functions
 
 Functions of [KSQL](../ksql.md). A name with several lines takes several kinds of arguments;
 `DESCRIBE FUNCTION name` shows all of them. `TYPE...` stands for any
-number of arguments, a capital letter for any type, a parameter that begins with `_` must be a literal. [A function of your
-own](../howto/ksql-functions.md) joins them with one decorator.
+number of arguments, a capital letter for any type; a parameter that begins with `_` must be a literal.
+[A function of your own](../howto/ksql-functions.md) joins them with one decorator.
 """
 
 SHOWN: Final = 4  # DESCRIBE FUNCTION lists the rest: the same for further types

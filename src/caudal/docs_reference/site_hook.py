@@ -1,4 +1,4 @@
-"""What MkDocs does besides rendering docs/: reference pages from the code, diagrams in the page, files of the repository.
+"""What MkDocs does besides rendering docs/: pages made from the code, diagrams in the page, files of the repository.
 
 - The pages of `caudal.docs_reference` are made while the site is built: they cannot be out of date.
 - A diagram (`![…](diagrams/NAME.svg)`) is put into the page itself, so that it follows the theme's light and dark.
