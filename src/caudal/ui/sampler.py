@@ -44,6 +44,7 @@ REQUESTS = "caudal_requests_total"
 BYTES_IN = "caudal_request_bytes_total"
 BYTES_OUT = "caudal_response_bytes_total"
 LATENCY = "caudal_request_duration_seconds_bucket"
+INFO = "caudal_info"
 
 # One figure: its name, its labels, its value.
 Figure = tuple[str, dict[str, str], float]
@@ -62,6 +63,7 @@ class Sampler:
     ) -> None:
         self.history = history
         self.samples = 0
+        self.broker_version: str | None = None  # where its /metrics says so
         self._kafka = kafka
         self._given = list(metrics)
         self._pages: dict[str, Http] = {}
@@ -189,7 +191,10 @@ class Sampler:
         if not isinstance(text, str) or REQUESTS not in text:
             self._silent.add(url)
             return None
-        return parse_metrics(text, (REQUESTS, BYTES_IN, BYTES_OUT, LATENCY))
+        page = parse_metrics(text, (REQUESTS, BYTES_IN, BYTES_OUT, LATENCY, INFO))
+        for labels in page[INFO]:
+            self.broker_version = dict(labels).get("version")
+        return page
 
     async def _lags(self) -> list[Figure]:
         """Of some groups: the others have their turn in the next samples."""
@@ -281,7 +286,7 @@ def request_figures(
         ("bytes_out_per_second", BYTES_OUT, "Fetch"),
     ):
         rates = [counter_rate(_of(before[url], metric, api), _of(after[url], metric, api), seconds) for url in both]
-        figures.append((f"{name}_per_second", {}, round(sum(rate or 0.0 for rate in rates), DIGITS)))
+        figures.append((name, {}, round(sum(rate or 0.0 for rate in rates), DIGITS)))
     for api in ("Produce", "Fetch"):
         old, new = (_summed([pages[url][LATENCY] for url in both], api) for pages in (before, after))
         for part in (0.5, 0.99):
