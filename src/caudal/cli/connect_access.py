@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from urllib.parse import quote, urlsplit
 import typer
 
 from caudal.cli.errors import CliError, UsageError
+from caudal.cli.similar import no_such
 
 if TYPE_CHECKING:
     import httpx
@@ -70,11 +70,8 @@ class ConnectClient:
         except Refused as error:
             if error.status != 404 or "/tasks/" in rest:
                 raise
-            raise CliError(f"there is no connector '{connector}'{self._similar(connector)}") from None
-
-    def _similar(self, connector: str) -> str:
-        close = difflib.get_close_matches(connector, self.ask("GET", "/connectors"), n=2)
-        return f"; did you mean {' or '.join(close)}?" if close else "; `caudal connector list` shows what exists"
+            known = self.ask("GET", "/connectors")
+            raise no_such("connector", connector, known, "`caudal connector list` shows what exists") from None
 
 
 @contextmanager

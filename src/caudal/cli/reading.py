@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from caudal.cli.clients import ANSWER_SECONDS, cluster_metadata, explain, make_consumer, request_failed
-from caudal.cli.errors import CliError
+from caudal.cli.clients import ANSWER_SECONDS, cluster_metadata, explain, make_consumer, no_topic, request_failed
+from caudal.cli.errors import CliError, NotFound
 from caudal.cli.offset_spec import BEGINNING, END, STORED, OffsetSpec
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ class Reading:
                 from confluent_kafka import KafkaError
 
                 if found.error is None or found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise CliError(f"there is no topic '{topic}'; `caudal topic list` shows what exists")
+                    raise no_topic(topic, self._consumer, self._bootstrap)
                 raise CliError(f"topic '{topic}': {explain(found.error, self._bootstrap)}")
             for index in self._wanted or sorted(found.partitions):
                 if index not in found.partitions:
-                    raise CliError(f"topic '{topic}' has no partition {index}; the last one is {max(found.partitions)}")
+                    raise NotFound(f"topic '{topic}' has no partition {index}; the last one is {max(found.partitions)}")
                 places.append((topic, index))
         return places
 

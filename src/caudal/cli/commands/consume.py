@@ -11,7 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, StopRequest, client_config
+from caudal.cli import live_values
+from caudal.cli.clients import (
+    DEFAULT_BOOTSTRAP,
+    Bootstrap,
+    ClientProperties,
+    StopRequest,
+    TopicNames,
+    client_config,
+)
 from caudal.cli.errors import UsageError
 from caudal.cli.offset_spec import STORED, parse_offsets
 from caudal.cli.record_format import (
@@ -35,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 def consume(
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...")],
+    topics: TopicNames,
     offsets: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,7 +59,13 @@ def consume(
         list[int] | None, typer.Option("-p", min=0, metavar="N", help="Only this partition. Repeatable.")
     ] = None,
     group: Annotated[
-        str | None, typer.Option("-G", metavar="GROUP", help="Read as a member of this group and commit.")
+        str | None,
+        typer.Option(
+            "-G",
+            metavar="GROUP",
+            help="Read as a member of this group and commit.",
+            autocompletion=live_values.groups,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("-J", "--json", help="A JSON object per record.")] = False,
     template: Annotated[

@@ -21,6 +21,7 @@ from caudal.cli.clients import (
     DEFAULT_BOOTSTRAP,
     Bootstrap,
     ClientProperties,
+    TopicName,
     client_config,
     cluster_metadata,
     explain,
@@ -29,10 +30,11 @@ from caudal.cli.clients import (
     request_failed,
     sigterm_is_ctrl_c,
 )
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import CliError, NotFound, UsageError
 from caudal.cli.record_format import unescape
 from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import schema_writer
+from caudal.cli.similar import no_such
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
@@ -58,7 +60,7 @@ def register(app: typer.Typer) -> None:
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC")],
+    topic: TopicName,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", help="Each file is one record; with -l, one file of many."),
@@ -238,14 +240,14 @@ def _check_topic(producer: Producer, topic: str, partition: int, bootstrap: str)
         waitable = code in (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART)
         if not waitable or time.monotonic() > deadline:
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise CliError(
-                    f"there is no topic '{topic}' and the broker makes none; run `caudal topic create {topic}`"
-                )
+                known = cluster_metadata(producer, bootstrap).topics
+                create = f"the broker makes none by itself: `caudal topic create {topic}`"
+                raise no_such("topic", topic, known, create)
             reason = explain(found.error, bootstrap) if found.error else "it has no leader yet; try again"
             raise CliError(f"topic '{topic}': {reason}")
         time.sleep(0.1)
     if partition >= 0 and partition not in found.partitions:
-        raise CliError(f"topic '{topic}' has no partition {partition}; the last one is {max(found.partitions)}")
+        raise NotFound(f"topic '{topic}' has no partition {partition}; the last one is {max(found.partitions)}")
 
 
 class _Sender:
