@@ -45,7 +45,9 @@ def topics(given: dict[str, Any]) -> Iterable[str]:
 
 @_silent
 def groups(given: dict[str, Any]) -> Iterable[str]:
-    listing = _admin(given).list_consumer_groups(request_timeout=SECONDS).result(SECONDS)
+    admin = _admin(given)
+    admin.list_topics("__consumer_offsets", timeout=SECONDS)  # a client that knows no broker yet finds no groups
+    listing = admin.list_consumer_groups(request_timeout=SECONDS).result(SECONDS)
     return [str(each.group_id) for each in listing.valid]
 
 

@@ -1,8 +1,8 @@
 """A check of `caudal doctor`: how one is declared, what it is told, what it answers, and how all of them are run.
 
 A check is a function with `@check("name")` that yields `ok`, `note` or `trouble`, or nothing where its question does
-not arise. It changes nothing. All run at the same time, each for its seconds at most; one that raises or hangs is itself
-a note and keeps no other from answering.
+not arise. It changes nothing. All run at the same time, each for its seconds at most; one that raises or hangs is a
+note and keeps no other from answering.
 """
 
 from __future__ import annotations
