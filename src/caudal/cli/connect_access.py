@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import typer
 
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import FAILED, NOT_FOUND, CliError, UsageError
 from caudal.cli.similar import no_such
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ Connect = Annotated[
 
 class Refused(CliError):
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(" ".join(message.split()).rstrip(".") or f"Connect refused with status {status}")
+        text = " ".join(message.split()).rstrip(".") or f"Connect refused with status {status}"
+        super().__init__(text, NOT_FOUND if status == 404 else FAILED)
         self.status = status
         self.lines = [line.strip() for line in message.splitlines() if line.strip()]
 
