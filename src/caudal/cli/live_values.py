@@ -34,7 +34,7 @@ def _silent(asking: Callable[[dict[str, Any]], Iterable[str]]) -> Completer:
         return names[:MOST]
 
     # typer asks the signature which arguments it takes; that of the wrapped function is another.
-    del completer.__wrapped__  # type: ignore[attr-defined]
+    del completer.__wrapped__
     return completer
 
 

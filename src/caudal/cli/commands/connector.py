@@ -31,6 +31,7 @@ from caudal.cli.connector_text import (
 )
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.output import print_heading, print_json, print_table
+from caudal.cli.progress import Tracker
 
 connector = typer.Typer(help="Create, watch, change and delete the connectors of Connect.", no_args_is_help=True)
 
@@ -396,6 +397,11 @@ def _explained(error: Refused, name: str) -> CliError:
 
 def _wait(client: ConnectClient, name: str, seconds: float) -> dict[str, Any]:
     """The status when it runs or has failed. A status is there a moment after the connector."""
+    with Tracker(f"{name} starts", unit="tasks run") as tracker:
+        return _wait_watched(client, name, seconds, tracker)
+
+
+def _wait_watched(client: ConnectClient, name: str, seconds: float, tracker: Tracker) -> dict[str, Any]:
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -406,6 +412,8 @@ def _wait(client: ConnectClient, name: str, seconds: float) -> dict[str, Any]:
             found = {}
         if found and (has_failed(found) or is_running(found)):
             return found
+        states = [task["state"] for task in found.get("tasks", ())]
+        tracker.update(states.count("RUNNING"), total=len(states) or None)
         if time.monotonic() > deadline:
             raise CliError(
                 f"{name} does not run after {seconds:.0f} s; `caudal connector status {name}` says how it is"

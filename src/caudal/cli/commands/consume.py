@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ from caudal.cli.clients import (
 )
 from caudal.cli.errors import UsageError
 from caudal.cli.offset_spec import STORED, parse_offsets
+from caudal.cli.progress import Tracker
 from caudal.cli.record_format import (
     NULL_TEXT,
     Writer,
@@ -36,6 +37,9 @@ from caudal.cli.record_format import (
 )
 from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import AUTO, RAW, Decoder
+
+if TYPE_CHECKING:
+    from caudal.cli.reading import Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -125,8 +129,11 @@ def consume(
     reading = Reading(
         config, topics, sorted(set(partitions or ())), spec, group=group, stop_at_end=exit_at_end, quiet=quiet
     )
+    # Records on the screen show the progress themselves.
+    unseen = quiet or sys.stdout.isatty() or not (reading.is_bounded or count is not None)
     try:
-        _print_records(reading, write, count, unbuffered, stop)
+        with Tracker(", ".join(topics), count, quiet=unseen) as tracker:
+            _print_records(reading, write, count, unbuffered, stop, tracker)
     finally:
         reading.close()
 
@@ -145,7 +152,9 @@ def _defaults(group: str | None) -> dict[str, Any]:
     }
 
 
-def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: bool, stop: StopRequest) -> None:
+def _print_records(
+    reading: Reading, write: Writer, count: int | None, unbuffered: bool, stop: StopRequest, tracker: Tracker
+) -> None:
     out = sys.stdout.buffer
     printed = 0
     for batch in reading:
@@ -160,6 +169,11 @@ def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: b
                 return
         if batch:
             out.flush()
+            if count is not None:
+                tracker.update(printed)
+            elif reading.is_bounded:
+                done, total = reading.amount()
+                tracker.update(done, total=total)
         if stop.made:  # how a reading without an end is ended: no failure
             return
 

@@ -67,7 +67,7 @@ def doctor(
     }
     situation = Situation(given or DEFAULT_BOOTSTRAP, given is not None, data, list(properties or ()), services)
     situation.cluster.addresses()  # an address that is none is a usage error, not a finding
-    findings = []
+    findings: list[Finding] = []
     shown = _shown(run_checks(situation), findings, quiet)
     if as_json:
         list(shown)

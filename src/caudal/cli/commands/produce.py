@@ -8,6 +8,8 @@ Ctrl-C or any failure.
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -31,6 +33,7 @@ from caudal.cli.clients import (
     sigterm_is_ctrl_c,
 )
 from caudal.cli.errors import CliError, NotFound, UsageError
+from caudal.cli.progress import Tracker
 from caudal.cli.record_format import unescape
 from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import schema_writer
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 30
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+SHOW_EVERY = 256  # records between two looks at the clock
 _CHUNK = 256 * 1024
 
 ValueFormat = Annotated[
@@ -141,12 +145,16 @@ def produce(
     producer = make_producer(config)
     _check_topic(producer, topic, partition, config["bootstrap.servers"])
     sender = _Sender(producer, topic, partition, fixed_headers, config["bootstrap.servers"], quiet)
+    size = _input_size(files or [])
+    # A person who types the records needs no bar.
+    unseen = quiet or (not files and sys.stdin.isatty()) or (tee and sys.stdout.isatty())
+    tracker = Tracker(topic, size, unit="bytes", quiet=unseen)
     transactional = "transactional.id" in config
     if transactional:
         sender.in_transaction("init_transactions", ANSWER_SECONDS * 2)
         sender.in_transaction("begin_transaction")
     fixed_key = None if key is None else key.encode()
-    done = False
+    done, read = False, 0
     try:
         for record in _records(files or [], lines, end, config):
             if tee:
@@ -157,18 +165,22 @@ def produce(
             if write_value is not None and record_value is not None:
                 record_value = write_value(record_value, sender.sent + 1)
             sender.send(record_key, record_value)
+            read += len(record) + len(end)
+            if sender.sent % SHOW_EVERY == 0:
+                tracker.update(read, what=f"{topic}: {sender.delivered:,} of {sender.sent:,} records delivered")
             if count is not None and sender.sent >= count:
                 break
-        sender.finish()
+        sender.finish(tracker)
         if transactional:
             sender.in_transaction("commit_transaction", FLUSH_SECONDS)
         done = True
     except KeyboardInterrupt:
         # What was typed before Ctrl-C is sent, unless it belongs to a transaction: that one is all or nothing.
         if not transactional:
-            sender.finish()
+            sender.finish(tracker)
         raise
     finally:
+        tracker.close()
         if transactional and not done:
             sender.abort()
         if tee:
@@ -208,6 +220,15 @@ def _records(files: list[Path], lines: bool, end: bytes, config: dict[str, Any])
         raise CliError(f"'{error.filename}' is a folder, not a file") from None
     except PermissionError as error:
         raise CliError(f"no permission to read '{error.filename}'") from None
+
+
+def _input_size(files: list[Path]) -> int | None:
+    """In bytes; None of a pipe, and of files that are missing, which are told of when they are opened."""
+    try:
+        found = [file.stat() for file in files] if files else [os.fstat(sys.stdin.fileno())]
+    except (OSError, ValueError):
+        return None
+    return sum(each.st_size for each in found) if all(stat.S_ISREG(each.st_mode) for each in found) else None
 
 
 def _split(stream: BinaryIO, end: bytes, limit: int) -> Iterator[bytes]:
@@ -271,8 +292,6 @@ class _Sender:
         if headers:
             self._options["headers"] = headers
         self._quiet = quiet
-        self._progress = not quiet and sys.stderr.isatty() and not sys.stdin.isatty()
-        self._shown = time.monotonic()
         self._failed: KafkaError | None = None
         self._failures = 0
         self.sent = 0
@@ -292,17 +311,13 @@ class _Sender:
         self.sent += 1
         self._producer.poll(0)
         self._raise_failure()
-        if self._progress and time.monotonic() - self._shown > 0.5:
-            self._shown = time.monotonic()
-            print(f"\r{self.delivered} of {self.sent} records delivered", end="", file=sys.stderr)
 
-    def finish(self) -> None:
+    def finish(self, tracker: Tracker) -> None:
         """Wait for every delivery report."""
         deadline = time.monotonic() + FLUSH_SECONDS + 5
-        while self._producer.flush(0.5) and time.monotonic() < deadline:
+        while self._producer.flush(0.2) and time.monotonic() < deadline:
+            tracker.update(what=f"{self._topic}: {self.delivered:,} of {self.sent:,} records delivered")
             self._raise_failure()
-        if self._progress:
-            print("\r\x1b[K", end="", file=sys.stderr)
         self._raise_failure()
         if self.delivered < self.sent:
             raise CliError(f"{self.sent - self.delivered} of {self.sent} records were not confirmed in time")

@@ -126,4 +126,4 @@ def _asked(situation: Situation, service: Service, given: str | None) -> Generat
 def _reason(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         return f"status {error.code}"
-    return str(getattr(error, "reason", None) or error or type(error).__name__)
+    return str(getattr(error, "reason", None) or str(error) or type(error).__name__)
