@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from caudal.cli import live_values
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import (
     DEFAULT_BOOTSTRAP,
     REQUEST_SECONDS,
     AsJson,
     Bootstrap,
     ClientProperties,
+    GroupName,
+    GroupNames,
     admin_client,
     cluster_metadata,
+    no_group,
+    no_topic,
+    request_failed,
     result_of,
 )
-from caudal.cli.errors import CliError, UsageError
-from caudal.cli.output import print_json, print_table
+from caudal.cli.errors import NOT_FOUND, CliError, UsageError
+from caudal.cli.output import print_heading, print_json, print_table
 from caudal.cli.times import parse_time
 
 if TYPE_CHECKING:
@@ -63,12 +70,12 @@ def list_groups(
 
 @group.command()
 def describe(
-    names: Annotated[list[str], typer.Argument(metavar="GROUP...")],
+    names: GroupNames,
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
 ) -> None:
-    """State, members, committed offsets and lag of groups."""
+    """Show state, members, committed offsets and lag of groups."""
     admin = admin_client(bootstrap, properties)
     documents = [_describe(admin, bootstrap, name) for name in names]
     if as_json:
@@ -102,7 +109,7 @@ def _describe(admin: AdminClient, bootstrap: str, name: str) -> dict[str, Any]:
         owners.update(dict.fromkeys(assigned, entry))
     committed = _committed(admin, bootstrap, name)
     if _name(description.state) == "dead" and not committed and not members:
-        raise CliError(f"there is no group '{name}'; `caudal group list` shows what exists")
+        raise no_group(name, admin, bootstrap)
     places = sorted(committed.keys() | owners.keys())
     ends = _offsets(admin, bootstrap, places, "latest")
     rows = []
@@ -134,7 +141,7 @@ def _describe(admin: AdminClient, bootstrap: str, name: str) -> dict[str, Any]:
 
 def _print_group(document: dict[str, Any]) -> None:
     assignor = f"  assignor {document['assignor']}" if document["assignor"] else ""
-    print(
+    print_heading(
         f"{document['group']}  {document['state']}  {len(document['members'])} members  lag {document['lag']}{assignor}"
     )
     print_table(
@@ -159,10 +166,16 @@ def _print_group(document: dict[str, Any]) -> None:
 
 @group.command()
 def reset(
-    name: Annotated[str, typer.Argument(metavar="GROUP")],
+    name: GroupName,
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", "-t", metavar="TOPIC[:P,P]", help="Only this topic, or these partitions. Repeatable."),
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC[:P,P]",
+            help="Only this topic, or these partitions. Repeatable.",
+            autocompletion=live_values.topics,
+        ),
     ] = None,
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record there is.")] = False,
     to_latest: Annotated[bool, typer.Option("--to-latest", help="Past the last record there is.")] = False,
@@ -259,7 +272,7 @@ def _chosen(
     for text in topics:
         topic, colon, numbers = text.partition(":")
         if topic not in known:
-            raise CliError(f"there is no topic '{topic}'; `caudal topic list` shows what exists")
+            raise no_topic(topic, admin, bootstrap)
         if not colon:
             places.update((topic, partition) for partition in known[topic].partitions)
             continue
@@ -274,22 +287,21 @@ def _chosen(
 
 @group.command()
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="GROUP...")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    names: GroupNames,
+    yes: Yes = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
 ) -> None:
     """Delete groups that have no members, with their committed offsets."""
     admin = admin_client(bootstrap, properties)
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(names)} and the committed offsets?"):
-        raise CliError("nothing was deleted")
+    confirm(f"Delete {', '.join(names)} and the committed offsets?", yes)
     failures: list[CliError] = []
     for name, future in admin.delete_consumer_groups(names, request_timeout=REQUEST_SECONDS).items():
         try:
             result_of(future, bootstrap, f"group '{name}' was not deleted")
             print(f"deleted group {name}")
         except CliError as error:
-            failures.append(error)
+            failures.append(no_group(name, admin, bootstrap) if error.exit_code == NOT_FOUND else error)
     for failure in failures[:-1]:
         print(f"caudal: {failure.message}", file=sys.stderr)
     if failures:
@@ -310,8 +322,6 @@ def _offsets(admin: AdminClient, bootstrap: str, places: list[Place], where: str
     """earliest, latest or by-time offsets; a partition that no longer exists is left out (its topic was deleted)."""
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
     from confluent_kafka.admin import OffsetSpec
-
-    from caudal.cli.clients import request_failed
 
     if not places:
         return {}
