@@ -22,16 +22,15 @@ from caudal.cli.clients import (
     result_of,
 )
 from caudal.cli.errors import CliError, UsageError
+from caudal.cli.group_offsets import apply_moves, committed_offsets, partition_offsets, planned_moves
+from caudal.cli.offset_reset import Place, Target
 from caudal.cli.output import print_json, print_table
 from caudal.cli.times import parse_time
 
 if TYPE_CHECKING:
-    from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
 
 group = typer.Typer(help="List, describe, rewind and delete consumer groups.", no_args_is_help=True)
-
-Place = tuple[str, int]
 
 
 def register(app: typer.Typer) -> None:
@@ -100,11 +99,11 @@ def _describe(admin: AdminClient, bootstrap: str, name: str) -> dict[str, Any]:
         }
         members.append(entry)
         owners.update(dict.fromkeys(assigned, entry))
-    committed = _committed(admin, bootstrap, name)
+    committed = committed_offsets(admin, bootstrap, name)
     if _name(description.state) == "dead" and not committed and not members:
         raise CliError(f"there is no group '{name}'; `caudal group list` shows what exists")
     places = sorted(committed.keys() | owners.keys())
-    ends = _offsets(admin, bootstrap, places, "latest")
+    ends = partition_offsets(admin, bootstrap, places, "latest")
     rows = []
     for topic, partition in places:
         offset, end = committed.get((topic, partition)), ends.get((topic, partition))
@@ -180,40 +179,22 @@ def reset(
     properties: ClientProperties = None,
 ) -> None:
     """Move a group's committed offsets. Shows the plan; --execute carries it out."""
-    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
     asked = [to_earliest, to_latest, to_offset is not None, to_time is not None, shift_by is not None]
     if sum(asked) != 1:
         raise UsageError("give exactly one of --to-earliest, --to-latest, --to-offset, --to-time, --shift-by")
-    moment = parse_time(to_time) if to_time is not None else None
+    if to_offset is not None:
+        target = Target("offset", to_offset)
+    elif to_time is not None:
+        target = Target("time", parse_time(to_time))
+    elif shift_by is not None:
+        target = Target("shift", shift_by)
+    else:
+        target = Target("earliest" if to_earliest else "latest")
     admin = admin_client(bootstrap, properties)
-    committed = _committed(admin, bootstrap, name)
-    places = _chosen(admin, bootstrap, name, topics, committed)
-    earliest, latest = _offsets(admin, bootstrap, places, "earliest"), _offsets(admin, bootstrap, places, "latest")
-    at_time = _offsets(admin, bootstrap, places, moment) if moment is not None else {}
-    plan = []
-    for place in places:
-        current, first, end = committed.get(place), earliest[place], latest[place]
-        if to_earliest:
-            wanted = first
-        elif to_latest:
-            wanted = end
-        elif to_offset is not None:
-            wanted = to_offset
-        elif moment is not None:
-            wanted = at_time[place] if at_time[place] >= 0 else end
-        else:
-            wanted = (first if current is None else current) + (shift_by or 0)
-        new = min(max(wanted, first), end)
-        plan.append(
-            {
-                "topic": place[0],
-                "partition": place[1],
-                "committed": current,
-                "new": new,
-                "change": None if current is None else new - current,
-            }
-        )
+    committed = committed_offsets(admin, bootstrap, name)
+    moves = planned_moves(admin, bootstrap, _chosen(admin, bootstrap, name, topics, committed), committed, target)
+    if not moves:
+        raise CliError(f"the topics of group '{name}' are gone; there is nothing to reset")
     description = result_of(
         admin.describe_consumer_groups([name], request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
     )
@@ -222,19 +203,17 @@ def reset(
             raise CliError(
                 f"group '{name}' has {len(description.members)} active members, which own its offsets; stop them first"
             )
-        request = ConsumerGroupTopicPartitions(
-            name, [TopicPartition(row["topic"], row["partition"], row["new"]) for row in plan]
-        )
-        done = result_of(
-            admin.alter_consumer_group_offsets([request], request_timeout=REQUEST_SECONDS)[name],
-            bootstrap,
-            f"group '{name}' was not changed",
-        )
-        for place in done.topic_partitions:
-            if place.error is not None:
-                raise CliError(
-                    f"{place.topic}-{place.partition} of group '{name}' was not changed: {place.error.str()}"
-                )
+        apply_moves(admin, bootstrap, name, moves)
+    plan = [
+        {
+            "topic": move.topic,
+            "partition": move.partition,
+            "committed": move.committed,
+            "new": move.new,
+            "change": move.change,
+        }
+        for move in moves
+    ]
     if as_json:
         print_json({"group": name, "executed": execute, "offsets": plan})
         return
@@ -294,46 +273,6 @@ def delete(
         print(f"caudal: {failure.message}", file=sys.stderr)
     if failures:
         raise failures[-1]
-
-
-def _committed(admin: AdminClient, bootstrap: str, name: str) -> dict[Place, int]:
-    from confluent_kafka import ConsumerGroupTopicPartitions
-
-    request = [ConsumerGroupTopicPartitions(name)]
-    answer = result_of(
-        admin.list_consumer_group_offsets(request, request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
-    )
-    return {(place.topic, place.partition): place.offset for place in answer.topic_partitions if place.offset >= 0}
-
-
-def _offsets(admin: AdminClient, bootstrap: str, places: list[Place], where: str | int) -> dict[Place, int]:
-    """earliest, latest or by-time offsets; a partition that no longer exists is left out (its topic was deleted)."""
-    from confluent_kafka import KafkaError, KafkaException, TopicPartition
-    from confluent_kafka.admin import OffsetSpec
-
-    from caudal.cli.clients import request_failed
-
-    if not places:
-        return {}
-    if isinstance(where, int):
-        spec = OffsetSpec.for_timestamp(where)
-    else:
-        spec = OffsetSpec.earliest() if where == "earliest" else OffsetSpec.latest()
-    wanted: dict[TopicPartition, Any] = {TopicPartition(*place): spec for place in places}
-    found: dict[Place, int] = {}
-    gone = {
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._UNKNOWN_TOPIC,
-        KafkaError._UNKNOWN_PARTITION,
-        KafkaError._NOENT,
-    }
-    for place, future in admin.list_offsets(wanted, request_timeout=REQUEST_SECONDS).items():
-        try:
-            found[place.topic, place.partition] = future.result(REQUEST_SECONDS + 1).offset
-        except KafkaException as error:
-            if error.args[0].code() not in gone:
-                raise request_failed(error, bootstrap, f"{place.topic}-{place.partition}") from None
-    return found
 
 
 def _name(value: Any) -> str:
