@@ -1,7 +1,7 @@
 """Where a reset moves a group's committed offsets: the plan, before anything is changed.
 
 Pure: what is committed, where the logs begin and end, and what Kafka found for a point in time are passed in. Shared by
-`caudal group reset` and the control center. Asking the broker and applying a plan is `group_offsets.py`.
+`caudal group reset` and the control center, which each ask their broker and apply the plan in their own way.
 """
 
 from __future__ import annotations

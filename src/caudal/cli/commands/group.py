@@ -22,12 +22,12 @@ from caudal.cli.clients import (
     result_of,
 )
 from caudal.cli.errors import CliError, UsageError
-from caudal.cli.group_offsets import apply_moves, committed_offsets, partition_offsets, planned_moves
-from caudal.cli.offset_reset import Place, Target
+from caudal.cli.offset_reset import Place, Target, plan_moves
 from caudal.cli.output import print_json, print_table
 from caudal.cli.times import parse_time
 
 if TYPE_CHECKING:
+    from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
 
 group = typer.Typer(help="List, describe, rewind and delete consumer groups.", no_args_is_help=True)
@@ -99,11 +99,11 @@ def _describe(admin: AdminClient, bootstrap: str, name: str) -> dict[str, Any]:
         }
         members.append(entry)
         owners.update(dict.fromkeys(assigned, entry))
-    committed = committed_offsets(admin, bootstrap, name)
+    committed = _committed(admin, bootstrap, name)
     if _name(description.state) == "dead" and not committed and not members:
         raise CliError(f"there is no group '{name}'; `caudal group list` shows what exists")
     places = sorted(committed.keys() | owners.keys())
-    ends = partition_offsets(admin, bootstrap, places, "latest")
+    ends = _offsets(admin, bootstrap, places, "latest")
     rows = []
     for topic, partition in places:
         offset, end = committed.get((topic, partition)), ends.get((topic, partition))
@@ -179,31 +179,25 @@ def reset(
     properties: ClientProperties = None,
 ) -> None:
     """Move a group's committed offsets. Shows the plan; --execute carries it out."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
     asked = [to_earliest, to_latest, to_offset is not None, to_time is not None, shift_by is not None]
     if sum(asked) != 1:
         raise UsageError("give exactly one of --to-earliest, --to-latest, --to-offset, --to-time, --shift-by")
-    if to_offset is not None:
-        target = Target("offset", to_offset)
-    elif to_time is not None:
-        target = Target("time", parse_time(to_time))
-    elif shift_by is not None:
-        target = Target("shift", shift_by)
-    else:
-        target = Target("earliest" if to_earliest else "latest")
+    target = _target(to_earliest, to_offset, to_time, shift_by)
     admin = admin_client(bootstrap, properties)
-    committed = committed_offsets(admin, bootstrap, name)
-    moves = planned_moves(admin, bootstrap, _chosen(admin, bootstrap, name, topics, committed), committed, target)
+    committed = _committed(admin, bootstrap, name)
+    places = _chosen(admin, bootstrap, name, topics, committed)
+    moves = plan_moves(
+        target,
+        places,
+        committed=committed,
+        earliest=_offsets(admin, bootstrap, places, "earliest"),
+        latest=_offsets(admin, bootstrap, places, "latest"),
+        at_time=_offsets(admin, bootstrap, places, target.value) if target.kind == "time" else {},
+    )
     if not moves:
         raise CliError(f"the topics of group '{name}' are gone; there is nothing to reset")
-    description = result_of(
-        admin.describe_consumer_groups([name], request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
-    )
-    if execute:
-        if description.members:
-            raise CliError(
-                f"group '{name}' has {len(description.members)} active members, which own its offsets; stop them first"
-            )
-        apply_moves(admin, bootstrap, name, moves)
     plan = [
         {
             "topic": move.topic,
@@ -214,6 +208,27 @@ def reset(
         }
         for move in moves
     ]
+    description = result_of(
+        admin.describe_consumer_groups([name], request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
+    )
+    if execute:
+        if description.members:
+            raise CliError(
+                f"group '{name}' has {len(description.members)} active members, which own its offsets; stop them first"
+            )
+        request = ConsumerGroupTopicPartitions(
+            name, [TopicPartition(move.topic, move.partition, move.new) for move in moves]
+        )
+        done = result_of(
+            admin.alter_consumer_group_offsets([request], request_timeout=REQUEST_SECONDS)[name],
+            bootstrap,
+            f"group '{name}' was not changed",
+        )
+        for place in done.topic_partitions:
+            if place.error is not None:
+                raise CliError(
+                    f"{place.topic}-{place.partition} of group '{name}' was not changed: {place.error.str()}"
+                )
     if as_json:
         print_json({"group": name, "executed": execute, "offsets": plan})
         return
@@ -223,6 +238,17 @@ def reset(
     else:
         active = f" (refused while its {len(description.members)} members are active)" if description.members else ""
         print(f"nothing was changed: add --execute to do this{active}", file=sys.stderr)
+
+
+def _target(to_earliest: bool, to_offset: int | None, to_time: str | None, shift_by: int | None) -> Target:
+    """Of the flags, of which exactly one is given; the last that is left is --to-latest."""
+    if to_offset is not None:
+        return Target("offset", to_offset)
+    if to_time is not None:
+        return Target("time", parse_time(to_time))
+    if shift_by is not None:
+        return Target("shift", shift_by)
+    return Target("earliest" if to_earliest else "latest")
 
 
 def _chosen(
@@ -273,6 +299,46 @@ def delete(
         print(f"caudal: {failure.message}", file=sys.stderr)
     if failures:
         raise failures[-1]
+
+
+def _committed(admin: AdminClient, bootstrap: str, name: str) -> dict[Place, int]:
+    from confluent_kafka import ConsumerGroupTopicPartitions
+
+    request = [ConsumerGroupTopicPartitions(name)]
+    answer = result_of(
+        admin.list_consumer_group_offsets(request, request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
+    )
+    return {(place.topic, place.partition): place.offset for place in answer.topic_partitions if place.offset >= 0}
+
+
+def _offsets(admin: AdminClient, bootstrap: str, places: list[Place], where: str | int) -> dict[Place, int]:
+    """earliest, latest or by-time offsets; a partition that no longer exists is left out (its topic was deleted)."""
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    from caudal.cli.clients import request_failed
+
+    if not places:
+        return {}
+    if isinstance(where, int):
+        spec = OffsetSpec.for_timestamp(where)
+    else:
+        spec = OffsetSpec.earliest() if where == "earliest" else OffsetSpec.latest()
+    wanted: dict[TopicPartition, Any] = {TopicPartition(*place): spec for place in places}
+    found: dict[Place, int] = {}
+    gone = {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError._NOENT,
+    }
+    for place, future in admin.list_offsets(wanted, request_timeout=REQUEST_SECONDS).items():
+        try:
+            found[place.topic, place.partition] = future.result(REQUEST_SECONDS + 1).offset
+        except KafkaException as error:
+            if error.args[0].code() not in gone:
+                raise request_failed(error, bootstrap, f"{place.topic}-{place.partition}") from None
+    return found
 
 
 def _name(value: Any) -> str:
