@@ -109,7 +109,7 @@ def _pieces(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
 
 
 def _shortened(rows: Sequence[Row], context: int) -> Iterator[Row]:
-    near = set()
+    near: set[int] = set()
     for index, row in enumerate(rows):
         if row.kind != "same":
             near.update(range(index - context, index + context + 1))
