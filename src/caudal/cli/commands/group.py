@@ -29,6 +29,7 @@ from caudal.cli.clients import (
     result_of,
 )
 from caudal.cli.errors import NOT_FOUND, CliError, UsageError
+from caudal.cli.offset_reset import Place, Target, plan_moves
 from caudal.cli.output import print_heading, print_json, print_table
 from caudal.cli.times import parse_time
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 group = typer.Typer(help="List, describe, rewind and delete consumer groups.", no_args_is_help=True)
-
-Place = tuple[str, int]
 
 
 def register(app: typer.Typer) -> None:
@@ -198,35 +197,30 @@ def reset(
     asked = [to_earliest, to_latest, to_offset is not None, to_time is not None, shift_by is not None]
     if sum(asked) != 1:
         raise UsageError("give exactly one of --to-earliest, --to-latest, --to-offset, --to-time, --shift-by")
-    moment = parse_time(to_time) if to_time is not None else None
+    target = _target(to_earliest, to_offset, to_time, shift_by)
     admin = admin_client(bootstrap, properties)
     committed = _committed(admin, bootstrap, name)
     places = _chosen(admin, bootstrap, name, topics, committed)
-    earliest, latest = _offsets(admin, bootstrap, places, "earliest"), _offsets(admin, bootstrap, places, "latest")
-    at_time = _offsets(admin, bootstrap, places, moment) if moment is not None else {}
-    plan = []
-    for place in places:
-        current, first, end = committed.get(place), earliest[place], latest[place]
-        if to_earliest:
-            wanted = first
-        elif to_latest:
-            wanted = end
-        elif to_offset is not None:
-            wanted = to_offset
-        elif moment is not None:
-            wanted = at_time[place] if at_time[place] >= 0 else end
-        else:
-            wanted = (first if current is None else current) + (shift_by or 0)
-        new = min(max(wanted, first), end)
-        plan.append(
-            {
-                "topic": place[0],
-                "partition": place[1],
-                "committed": current,
-                "new": new,
-                "change": None if current is None else new - current,
-            }
-        )
+    moves = plan_moves(
+        target,
+        places,
+        committed=committed,
+        earliest=_offsets(admin, bootstrap, places, "earliest"),
+        latest=_offsets(admin, bootstrap, places, "latest"),
+        at_time=_offsets(admin, bootstrap, places, target.value) if target.kind == "time" else {},
+    )
+    if not moves:
+        raise CliError(f"the topics of group '{name}' are gone; there is nothing to reset")
+    plan = [
+        {
+            "topic": move.topic,
+            "partition": move.partition,
+            "committed": move.committed,
+            "new": move.new,
+            "change": move.change,
+        }
+        for move in moves
+    ]
     description = result_of(
         admin.describe_consumer_groups([name], request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
     )
@@ -236,7 +230,7 @@ def reset(
                 f"group '{name}' has {len(description.members)} active members, which own its offsets; stop them first"
             )
         request = ConsumerGroupTopicPartitions(
-            name, [TopicPartition(row["topic"], row["partition"], row["new"]) for row in plan]
+            name, [TopicPartition(move.topic, move.partition, move.new) for move in moves]
         )
         done = result_of(
             admin.alter_consumer_group_offsets([request], request_timeout=REQUEST_SECONDS)[name],
@@ -257,6 +251,17 @@ def reset(
     else:
         active = f" (refused while its {len(description.members)} members are active)" if description.members else ""
         print(f"nothing was changed: add --execute to do this{active}", file=sys.stderr)
+
+
+def _target(to_earliest: bool, to_offset: int | None, to_time: str | None, shift_by: int | None) -> Target:
+    """Of the flags, of which exactly one is given; the last that is left is --to-latest."""
+    if to_offset is not None:
+        return Target("offset", to_offset)
+    if to_time is not None:
+        return Target("time", parse_time(to_time))
+    if shift_by is not None:
+        return Target("shift", shift_by)
+    return Target("earliest" if to_earliest else "latest")
 
 
 def _chosen(
