@@ -12,7 +12,9 @@ def test_a_key_is_read_as_it_was_written() -> None:
     assert parse_key(key.encode()) == key
 
 
-@pytest.mark.parametrize("data", [None, b"", b"a/b", b"a/b/c", b"a//about", b"/i/about", b"a/b/about/c", b"\xff/b/about"])
+@pytest.mark.parametrize(
+    "data", [None, b"", b"a/b", b"a/b/c", b"a//about", b"/i/about", b"a/b/about/c", b"\xff/b/about"]
+)
 def test_other_keys_are_nobodys(data: bytes | None) -> None:
     assert parse_key(data) is None
 
