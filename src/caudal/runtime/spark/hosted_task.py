@@ -42,7 +42,6 @@ EndOf = Callable[[str, int], int]
 
 _Row = tuple[int, str, int, bytes | None, bytes | None, Headers]
 SIZE_SECONDS = 10.0
-COUNT_SECONDS = 2.0
 PAUSE_ROWS = 4096  # rows between two looks at the clock
 
 
@@ -540,8 +539,7 @@ class HostedTask:
         if self._state is not None and self.sub.stores:
             if now - figures.sized_at > SIZE_SECONDS:
                 figures.state_bytes, figures.sized_at = self._state.size_bytes(), now
-            if now - figures.counted_at > COUNT_SECONDS:
-                figures.state_rows, figures.counted_at = self._state.approximate_count(), now
+            figures.state_rows = self._state.approximate_count()
         result = {
             "records": figures.records,
             "emitted": figures.emitted,
@@ -578,7 +576,6 @@ class Figures:
         self.state_bytes = 0
         self.sized_at = -SIZE_SECONDS
         self.state_rows = 0
-        self.counted_at = -COUNT_SECONDS
         self.dropped: Counter[str] = Counter()
         self.latency_ms: list[int] = []  # of the first and last record of each chunk, from record time to commit
         self._seen: list[int] = []
