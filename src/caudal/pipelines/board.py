@@ -9,6 +9,7 @@ History is kept as numbers in arrays: the figures of an hour take some 100 kB.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,9 +49,16 @@ class History:
 
     def since(self, moment: float, name: str) -> list[tuple[float, float | None]]:
         """(time in ms, value) from that moment on."""
-        first = next((index for index, time in enumerate(self.times) if time >= moment), len(self.times))
+        first = bisect_left(self.times, moment)
         pairs = zip(self.times[first:], self.values[name][first:], strict=True)
         return [(time, None if value != value else value) for time, value in pairs]
+
+    def means(self, moment: float, name: str, most: int) -> list[tuple[float, float | None]]:
+        """The same with at most so many points: each the mean of its neighbours."""
+        points = self.since(moment, name)
+        size = -(-len(points) // most) or 1
+        groups = (points[start : start + size] for start in range(0, len(points), size))
+        return [(group[-1][0], _mean([value for _, value in group if value is not None])) for group in groups]
 
 
 def _points(figures: Mapping[str, Any]) -> Iterable[float]:
@@ -68,6 +76,10 @@ def _points(figures: Mapping[str, Any]) -> Iterable[float]:
 def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = value.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _number(value: Any) -> float:

@@ -79,3 +79,12 @@ def test_history_forgets_its_older_half() -> None:
         history.add({"time": moment + 1, "lag": moment})
     assert len(history.times) == boards.LONGEST // 2 + 2
     assert history.since(0, "lag")[-1] == (boards.LONGEST + 2, boards.LONGEST + 1)
+
+
+def test_many_points_become_few_means() -> None:
+    history = History()
+    for moment in range(1, 8):
+        history.add({"time": moment, **({"lag": moment} if moment != 6 else {})})
+    assert history.means(0, "lag", 100) == history.since(0, "lag")
+    assert history.means(0, "lag", 3) == [(3, 2.0), (6, 4.5), (7, 7.0)]
+    assert history.means(6, "lag", 3) == [(6, None), (7, 7.0)]

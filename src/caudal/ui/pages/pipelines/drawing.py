@@ -15,13 +15,15 @@ from caudal.ui.words import t
 
 LONGEST = 24  # letters on an item
 BEND = 0.5
+SMALLEST = 0.62  # how far it may shrink to fit; below that it scrolls
 
 
 def svg(layout: Layout, application: str, label: str) -> str:
     """`label` says in a sentence what is drawn."""
+    width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
     parts = [
-        f'<svg class="topology" role="group" aria-label="{escape(label)}" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" '
-        f'style="max-width: {layout.width:.0f}px; min-width: min({layout.width:.0f}px, {layout.width * 0.62:.0f}px)">',
+        f'<svg class="topology" role="group" aria-label="{escape(label)}" viewBox="0 0 {width} {height}" '
+        f'style="max-width: {width}px; min-width: {layout.width * SMALLEST:.0f}px">',
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 1 L7 4 L0 7 z"/></marker></defs>',
     ]
@@ -60,9 +62,11 @@ def _item(item: Item, application: str) -> str:
     data = item.data
     first = data.get("step") or {"source": t("source"), "sink": t("sink")}.get(item.kind, item.kind)
     second = data.get("text") or _without_prefix(str(data["name"]))
+    name = escape(str(data["name"]))
+    more = escape(f": {data['text']}") if data.get("text") else ""
     return (
-        f'<g class="t-node t-{item.kind}" data-node="{escape(str(data["name"]))}"><title>{escape(str(data["name"]))}'
-        f"{escape(': ' + data['text'] if data.get('text') else '')}</title>{_rect(item, 6)}{_texts(item, first, second)}</g>"
+        f'<g class="t-node t-{item.kind}" data-node="{name}"><title>{name}{more}</title>'
+        f"{_rect(item, 6)}{_texts(item, str(first), str(second))}</g>"
     )
 
 
@@ -133,7 +137,9 @@ def _rate(layout: Layout, link: Link) -> str:
     source, target = layout.items[link.source], layout.items[link.target]
     x = (source.x + source.width + target.x) / 2
     y = (source.middle + target.middle) / 2 - 6
-    return f'<text class="t-rate" x="{x:.1f}" y="{y:.1f}" data-rate="{escape(link.source)}→{escape(link.target)}"></text>'
+    return (
+        f'<text class="t-rate" x="{x:.1f}" y="{y:.1f}" data-rate="{escape(link.source)}→{escape(link.target)}"></text>'
+    )
 
 
 def _without_prefix(name: str) -> str:
