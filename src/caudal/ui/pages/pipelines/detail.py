@@ -37,6 +37,8 @@ async def detail_page(application: str, tab: str = "live", minutes: int = 5) -> 
             t("All pipelines"),
             lambda: ui.navigate.to("/pipelines"),
         )
+        # One that is just starting, or that comes back, is shown as soon as it reports.
+        ui.timer(REFRESH_SECONDS, lambda: ui.navigate.reload() if service.get(application) is not None else None)
         return
     head = Head(service, found)
     shown = tab if tab in ("tasks", "details") else "live"
@@ -120,7 +122,7 @@ class Head:
     def _button(self, order: Order, found: Pipeline | None) -> None:
         assert found is not None
         label = order_word(order, found)
-        button = ui.button(label, icon=ICONS[order]).props("unelevated no-caps").classes("secondary")
+        button = ui.button(label, icon=ICONS[order], color=None).props("unelevated no-caps").classes("secondary")
 
         async def press() -> None:
             now = self._service.get(self._name)
