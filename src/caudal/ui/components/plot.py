@@ -22,10 +22,11 @@ Points = Iterable[Sequence[float]]
 class LinePlot:
     """`update` gives every line its points: (seconds since 1970, value)."""
 
-    def __init__(self, title: str, unit: str, height: str, area: bool, legend: bool | None) -> None:
+    def __init__(self, title: str, unit: str, height: str, area: bool, legend: bool | None, log: bool) -> None:
         self._unit = UNITS[unit]
         self._area = area
         self._legend = legend
+        self._log = log
         self.element = ui.echart(self._options({}), renderer="svg").classes("plot").style(f"height: {height}")
         # A screen reader gets the title; the figures are on the page as text too.
         self.element.props["role"] = "img"
@@ -42,7 +43,7 @@ class LinePlot:
             "animation": False,
             "color": COLOURS,
             "textStyle": {"fontFamily": "var(--font)"},
-            "grid": {"left": 4, "right": 12, "top": 30 if with_legend else 12, "bottom": 4, "containLabel": True},
+            "grid": {"left": 4, "right": 28, "top": 30 if with_legend else 12, "bottom": 4, "containLabel": True},
             "legend": {
                 "show": with_legend,
                 "top": 0,
@@ -68,9 +69,8 @@ class LinePlot:
                 "splitLine": {"show": False},
             },
             "yAxis": {
-                "type": "value",
-                "min": 0,
-                "minInterval": 0,
+                "type": "log" if self._log else "value",
+                "min": None if self._log else 0,
                 "splitNumber": 3,
                 "axisLabel": {**faint, ":formatter": self._unit},
                 "splitLine": {"lineStyle": {"color": "var(--line)"}},
@@ -83,7 +83,7 @@ class LinePlot:
                     "lineStyle": {"width": 1.6},
                     "areaStyle": {"opacity": 0.08} if self._area else None,
                     "emphasis": {"disabled": True},
-                    "data": [[round(at * 1000), value] for at, value in points],
+                    "data": [[round(at * 1000), None if value != value else value] for at, value in points],
                 }
                 for name, points in lines.items()
             ],
@@ -91,7 +91,14 @@ class LinePlot:
 
 
 def line_plot(
-    title: str, *, unit: str = "number", height: str = "11rem", area: bool = True, legend: bool | None = None
+    title: str,
+    *,
+    unit: str = "number",
+    height: str = "11rem",
+    area: bool = True,
+    legend: bool | None = None,
+    log: bool = False,
 ) -> LinePlot:
-    """A plot that is empty until `update`. `unit` is number, bytes, ms or percent."""
-    return LinePlot(title, unit, height, area, legend)
+    """A plot that is empty until `update`. `unit` is number, bytes, ms or percent; `log` is for values that lie far
+    apart and are never zero."""
+    return LinePlot(title, unit, height, area, legend, log)
