@@ -191,13 +191,16 @@ class Readings(NamedTuple):
     value: str = AUTO
 
 
+AS_GUESSED = Readings()
+
+
 class Message:
     """A record whose parts are made readable when they are asked for: most records of a search are left out for their
     partition or key, and their values need not be read."""
 
     __slots__ = ("_key", "_readings", "_schemas", "_value", "record")
 
-    def __init__(self, record: Record, schemas: Schemas, readings: Readings = Readings()) -> None:
+    def __init__(self, record: Record, schemas: Schemas, readings: Readings = AS_GUESSED) -> None:
         self.record = record
         self._schemas = schemas
         self._readings = readings

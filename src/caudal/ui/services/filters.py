@@ -24,7 +24,32 @@ LONGEST_EXPRESSION = 2000
 NAMES = ("key", "value", "headers", "partition", "offset", "timestamp", "size")
 # By their first names in the table; the others (`ucase`, …) are the same functions.
 FUNCTIONS = frozenset(
-    ["upper", "lower", "initcap", "length", "trim", "ltrim", "rtrim", "substring", "left", "right", "concat", "split", "starts_with", "ends_with", "contains", "str_position", "abs", "round", "ceil", "floor", "sign", "greatest", "least", "array_size"]
+    [
+        "upper",
+        "lower",
+        "initcap",
+        "length",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "substring",
+        "left",
+        "right",
+        "concat",
+        "split",
+        "starts_with",
+        "ends_with",
+        "contains",
+        "str_position",
+        "abs",
+        "round",
+        "ceil",
+        "floor",
+        "sign",
+        "greatest",
+        "least",
+        "array_size",
+    ]
 )
 
 Test = Callable[[Message], bool]
@@ -186,7 +211,8 @@ def _parsed(text: str) -> exp.Expr:
         raise FilterError(t("The expression is nested too deeply.")) from None
     if len(trees) != 1 or trees[0] is None:
         raise FilterError(t("One expression is expected, such as value.amount > 10."), text.find(";") + 1 or None)
-    return trees[0]
+    tree: exp.Expr = trees[0]
+    return tree
 
 
 def _dialect() -> Any:

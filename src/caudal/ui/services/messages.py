@@ -6,10 +6,10 @@ The reading itself is in `scanning.py`, following a topic in `tailing.py`, writi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from caudal.ui.services.decoding import Message, Readings, record_of
 from caudal.ui.services.errors import UiError
@@ -17,12 +17,15 @@ from caudal.ui.services.filters import FilterError, Matching
 from caudal.ui.services.message_query import OFFSET, TIME, Query, QueryError
 from caudal.ui.services.scanning import CONSUMER_PROPERTIES, SILENCE_SECONDS, BrokerSilent, Scan, Span
 from caudal.ui.services.schema_reading import SchemaReading
+from caudal.ui.services.tailing import Tail
 from caudal.ui.words import t
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
     from caudal.ui.services.kafka import Kafka
+
+T = TypeVar("T")
 
 # What one step of a search may cost; the visitor then decides whether to go on.
 STEP_RECORDS = 200_000
@@ -67,10 +70,7 @@ class Search:
 
 async def begin(kafka: Kafka, registry: str | None, topic: str, query: Query) -> Search:
     """QueryError for wrong input, UiError when the broker does not do it."""
-    try:
-        matching = None if query.filter.is_empty else query.filter.compiled()
-    except FilterError as error:
-        raise QueryError("where", expression_error(error)) from None
+    matching = _compiled(query)
     spans = await _spans(kafka, topic, query)
     consumer = await kafka.call(_consumer, kafka)
     scan = Scan(
@@ -85,10 +85,12 @@ async def begin(kafka: Kafka, registry: str | None, topic: str, query: Query) ->
     return Search(kafka, topic, scan, consumer, matching)
 
 
-def expression_error(error: FilterError) -> str:
-    if error.position is None:
-        return error.message
-    return t("Character {position}: {message}", position=error.position, message=error.message)
+def _compiled(query: Query) -> Matching | None:
+    try:
+        return None if query.filter.is_empty else query.filter.compiled()
+    except FilterError as error:
+        where = "" if error.position is None else t("Character {position}:", position=error.position) + " "
+        raise QueryError("where", f"{where}{error.message}") from None
 
 
 async def partitions_of(kafka: Kafka, topic: str) -> list[int]:
@@ -147,6 +149,23 @@ async def _from_time(kafka: Kafka, topic: str, limits: dict[int, Span], moment: 
     return {one: Span(span.high if starts[one] < 0 else starts[one], span.high) for one, span in limits.items()}
 
 
+async def follow(kafka: Kafka, registry: str | None, topic: str, query: Query) -> Tail:
+    """What comes from now on; the tail runs until it is stopped."""
+    matching = _compiled(query)
+    existing = await partitions_of(kafka, topic)
+    spans = await bounds(kafka, topic, list(query.partitions) or existing)
+    tail = Tail(
+        lambda: _consumer(kafka),
+        topic,
+        {one: span.high for one, span in spans.items()},
+        matches=matching,
+        schemas=SchemaReading(registry),
+        readings=query.readings,
+    )
+    tail.start()
+    return tail
+
+
 async def one_message(
     kafka: Kafka, registry: str | None, topic: str, partition: int, offset: int, readings: Readings
 ) -> Message:
@@ -197,7 +216,7 @@ def _consumer(kafka: Kafka) -> Consumer:
     return Consumer({**kafka.config, **CONSUMER_PROPERTIES})
 
 
-async def in_thread(kafka: Kafka, function: Any, *arguments: Any) -> Any:
+async def in_thread(kafka: Kafka, function: Callable[..., T], *arguments: Any) -> T:
     """A long blocking function in a thread of the messages' own, so that the rest of the pages is not held up."""
     from confluent_kafka import KafkaException
 

@@ -42,25 +42,29 @@ class Draft:
     partition: int | None = None
 
 
-def plain_bytes(part: str, written: Written) -> bytes | None:
-    """The bytes of what needs no schema. QueryError names the part."""
-    if written.format == NULL:
-        return None
+def check(part: str, written: Written) -> None:
+    """What can be said of the text without asking anybody. QueryError names the part."""
     if written.format == HEX:
         try:
-            return bytes.fromhex(written.text)
+            bytes.fromhex(written.text)
         except ValueError:
             raise QueryError(part, t("Give pairs of hexadecimal digits, such as 00 ff 2a.")) from None
-    if written.format == JSON:
+    if written.format in (JSON, SCHEMA):
         try:
             orjson.loads(written.text)
         except orjson.JSONDecodeError as error:
-            raise QueryError(part, json_error(error)) from None
-    return written.text.encode()
+            raise QueryError(
+                part, t("This is no JSON: line {line}, column {column}.", line=error.lineno, column=error.colno)
+            ) from None
+    if written.format == SCHEMA and not written.subject:
+        raise QueryError(f"{part}_subject", t("Choose the schema's subject."))
 
 
-def json_error(error: orjson.JSONDecodeError) -> str:
-    return t("This is no JSON: line {line}, column {column}.", line=error.lineno, column=error.colno)
+def plain_bytes(written: Written) -> bytes | None:
+    """The bytes of a checked text that needs no schema."""
+    if written.format == NULL:
+        return None
+    return bytes.fromhex(written.text) if written.format == HEX else written.text.encode()
 
 
 def header_pairs(text: str) -> list[tuple[str, bytes]]:
@@ -104,25 +108,18 @@ def _written(part: Part, data: bytes | None, subjects: dict[int, str]) -> Writte
 
 async def produce(kafka: Kafka, registry: str | None, topic: str, draft: Draft) -> tuple[int, int]:
     """The partition and the offset that the message got. QueryError names the field that is wrong."""
+    check("key", draft.key)
+    check("value", draft.value)
     headers = header_pairs(draft.headers)
 
     def send() -> tuple[int, int]:
-        key = _bytes(registry, topic, "key", draft.key)
-        value = _bytes(registry, topic, "value", draft.value)
+        key, value = (
+            with_schema(registry, topic, part, written) if written.format == SCHEMA else plain_bytes(written)
+            for part, written in (("key", draft.key), ("value", draft.value))
+        )
         return _send(kafka, topic, key, value, headers, draft.partition)
 
-    # Found wrong here, before a thread is taken: texts that need no schema.
-    for part, written in (("key", draft.key), ("value", draft.value)):
-        if written.format != SCHEMA:
-            plain_bytes(part, written)
-    found: tuple[int, int] = await in_thread(kafka, send)
-    return found
-
-
-def _bytes(registry: str | None, topic: str, part: str, written: Written) -> bytes | None:
-    if written.format != SCHEMA:
-        return plain_bytes(part, written)
-    return with_schema(registry, topic, part, written)
+    return await in_thread(kafka, send)
 
 
 def with_schema(registry: str | None, topic: str, part: str, written: Written) -> bytes:
@@ -130,10 +127,6 @@ def with_schema(registry: str | None, topic: str, part: str, written: Written) -
     from caudal.registry.client import RegistryClient, RegistryError
     from caudal.serde.description import registry_serde
 
-    try:
-        orjson.loads(written.text)
-    except orjson.JSONDecodeError as error:
-        raise QueryError(part, json_error(error)) from None
     try:
         with RegistryClient(registry, timeout=5.0, connect_timeout=1.0) as client:
             latest = client.latest(written.subject)

@@ -1,10 +1,12 @@
 """Reads a topic's partitions, oldest or newest first, and keeps the messages that match: the engine of every page of
 messages, of exports and of searches through a million records.
 
-It works in rounds: every partition that has nothing to offer reads its next piece, onwards or backwards, and then the
-heads of all partitions are merged by time. So a page's order is the same whenever it is read, and a page ends with a
-cursor at which the next begins. Pieces are small at first and grow while nothing matches; what is kept in memory is
-bounded by bytes. Blocking: run it in a thread. Progress may be read, and `cancel` called, from any other.
+It works in rounds: partitions that have nothing to offer read their next piece, onwards or backwards, and then the
+heads of all partitions are merged by time. A match is handed out when every partition has one to compare it with or has
+been read beyond its time, so that one rare match does not wait for all the others to end. A page ends with a cursor at
+which the next begins. Pieces are small at first and grow while nothing matches; what is kept in memory is bounded by
+bytes.
+Blocking: run it in a thread. Progress may be read, and `cancel` called, from any other.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
 SMALLEST_PIECE = 10
-LARGEST_PIECE = 5000
+LARGEST_PIECE = 25_000
 PIECE_BYTES = 4 << 20  # of matches that one partition may hold
 SILENCE_SECONDS = 10.0
 _POLL_SECONDS = 0.1
@@ -60,6 +62,7 @@ class _Lane:
     edge: int
     found: deque[Message]
     kept_bytes: int = 0
+    reached: int | None = None  # the time of the last record looked at
     cut: bool = False  # backwards: the oldest of the piece did not fit
 
     def is_exhausted(self, backward: bool) -> bool:
@@ -134,10 +137,11 @@ class Scan:
             message = self._next()
             if message is not None:
                 page.append(message)
-            elif self.is_finished or self._cancelled.is_set() or self.scanned >= stop_scanned or time.monotonic() >= deadline:
+                continue
+            spent = self.scanned >= stop_scanned or time.monotonic() >= deadline
+            if spent or self.is_finished or self._cancelled.is_set():
                 break
-            else:
-                self._read_pieces(deadline)
+            self._read_pieces(deadline)
         self._consumer.unassign()
         return page
 
@@ -158,38 +162,54 @@ class Scan:
 
     def _next(self) -> Message | None:
         """The next match of all partitions; None while one of them has to be read first."""
-        best: _Lane | None = None
-        for lane in self._lanes.values():
-            if not lane.found:
-                if lane.is_exhausted(self._backward):
-                    continue
-                return None
-            if best is None or self._is_before(lane.found[0].record, best.found[0].record):
-                best = lane
-        if best is None:
+        best = self._best()
+        if best is None or self._waited_for(best):
             return None
         message = best.found.popleft()
         best.kept_bytes -= message.size
         return message
 
-    def _is_before(self, one: Record, other: Record) -> bool:
-        return one.timestamp > other.timestamp if self._backward else one.timestamp < other.timestamp
+    def _best(self) -> _Lane | None:
+        """The partition whose head comes first."""
+        best: _Lane | None = None
+        for lane in self._lanes.values():
+            if lane.found and (
+                best is None or self._is_before(lane.found[0].record.timestamp, best.found[0].record.timestamp)
+            ):
+                best = lane
+        return best
+
+    def _waited_for(self, best: _Lane | None) -> list[int]:
+        """The partitions that may have something before the best head; all that are not at their end without one."""
+        limit = None if best is None else best.found[0].record.timestamp
+        return [
+            partition
+            for partition, lane in self._lanes.items()
+            if not lane.found
+            and not lane.is_exhausted(self._backward)
+            and (limit is None or lane.reached is None or not self._is_before(limit, lane.reached))
+        ]
+
+    def _is_before(self, one: int, other: int) -> bool:
+        return one > other if self._backward else one < other
 
     # ------------------------------------------------------------------ reading
 
     def _read_pieces(self, deadline: float) -> None:
-        """The next piece of every partition that has nothing found."""
+        """The next piece of every partition that is waited for."""
         from confluent_kafka import TopicPartition
 
         pieces: dict[int, tuple[int, int]] = {}
-        for partition, lane in self._lanes.items():
-            if lane.found or lane.is_exhausted(self._backward):
-                continue
+        for partition in self._waited_for(self._best()):
+            lane = self._lanes[partition]
             if self._backward:
                 pieces[partition] = max(lane.span.low, lane.edge - self._piece), lane.edge
             else:
                 pieces[partition] = lane.edge, min(lane.span.high, lane.edge + self._piece)
-        self._consumer.assign([TopicPartition(self._topic, one, low) for one, (low, _) in pieces.items()])
+        places = [TopicPartition(self._topic, one, low) for one, (low, _) in pieces.items()]
+        self._consumer.assign(places)
+        # librdkafka remembers that a partition was paused, also over a new assignment.
+        self._consumer.resume(places)
         matched = self.matched
         self._collect(pieces, deadline)
         if self.matched == matched:
@@ -233,6 +253,7 @@ class Scan:
         if offset < high:
             self.scanned += 1
             record = Message(record_of(message), self._schemas, self._readings)
+            self._note_time(partition, record.record)
             if self._matches is None or self._matches(record):
                 self.matched += 1
                 self._keep(partition, record)
@@ -258,6 +279,12 @@ class Scan:
         if code not in (KafkaError._PARTITION_EOF, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
             raise KafkaException(error)
         return False
+
+    def _note_time(self, partition: int, record: Record) -> None:
+        """Onwards the last record of a piece counts, backwards the first, which is the oldest."""
+        lane = self._lanes[partition]
+        if not self._backward or lane.reached is None or record.timestamp < lane.reached:
+            lane.reached = record.timestamp
 
     def _keep(self, partition: int, message: Message) -> None:
         lane = self._lanes[partition]

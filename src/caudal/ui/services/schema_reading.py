@@ -6,6 +6,7 @@ next search, not by every record.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from caudal.serde.serde import SchemasUnavailable, SerdeError
@@ -61,7 +62,8 @@ class SchemaReading:
             kind = SERDES.get(self._client.schema(id).type)
             if kind is None:
                 return Note("unknown-language", str(id))
-            return registry_serde(kind)(registry=self._registry, wait_seconds=0.0)  # type: ignore[return-value]
+            make: Callable[..., RegistrySerde] = registry_serde(kind)  # type: ignore[assignment]
+            return make(registry=self._registry, wait_seconds=0.0)
         except RegistryError as error:
             if error.status == 404:
                 return Note("unknown-schema", str(id))

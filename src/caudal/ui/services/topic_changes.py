@@ -1,5 +1,8 @@
-"""Creates, changes, empties, clones and deletes topics. Input is checked before it is sent, so that what is wrong can be
-said beside its field; what only the broker knows, it says."""
+"""Creates, changes, empties, clones and deletes topics.
+
+Input is checked before it is sent, so that what is wrong can be said beside its field; what only the broker knows, it
+says.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from caudal.broker.config.definition import ConfigError, did_you_mean
+from caudal.broker.config.definition import ConfigDef, ConfigError, did_you_mean
 from caudal.broker.config.topic_table import TOPIC_DEFS
 from caudal.ui.services.errors import UiError
 from caudal.ui.services.message_query import QueryError
@@ -110,23 +113,29 @@ def config_rows(entries: Mapping[str, ConfigEntry]) -> list[ConfigRow]:
     for name, entry in entries.items():
         definition = TOPIC_DEFS.get(name)
         source = int(entry.source)
-        inherited = [
-            synonym.value for synonym in (entry.synonyms or {}).values() if int(synonym.source) != _TOPIC_CONFIG
-        ]
-        default = inherited[0] if inherited else definition.format(definition.default) if definition else None
         rows.append(
             ConfigRow(
                 name=name,
                 value="" if entry.value is None else str(entry.value),
                 source=_SOURCES.get(source, "default"),
                 is_set=source == _TOPIC_CONFIG,
-                default=default,
+                default=_inherited(entry, definition),
                 documentation=definition.documentation if definition else "",
                 read_only=bool(entry.is_read_only),
                 sensitive=bool(entry.is_sensitive),
             )
         )
     return sorted(rows, key=lambda row: (not row.is_set, row.name))
+
+
+def _inherited(entry: ConfigEntry, definition: ConfigDef | None) -> str | None:
+    """What would be in force without the topic's own value. Broker properties may be in another unit (hours)."""
+    factors = dict(definition.synonyms) if definition else {}
+    for name, synonym in (entry.synonyms or {}).items():
+        if int(synonym.source) != _TOPIC_CONFIG and synonym.value is not None:
+            factor = factors.get(name, 1)
+            return str(synonym.value) if factor == 1 else str(int(synonym.value) * factor)
+    return definition.format(definition.default) if definition else None
 
 
 async def create(kafka: Kafka, form: NewTopicForm) -> None:
@@ -210,6 +219,10 @@ class Copying:
 
     def cancel(self) -> None:
         self._cancelled = True
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled
 
     async def run(self) -> None:
         spans = await bounds(self._kafka, self._source, await partitions_of(self._kafka, self._source))

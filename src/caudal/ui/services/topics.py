@@ -1,5 +1,6 @@
-"""Topics as their pages show them: the list, sorted and cut on the server, and one topic's partitions, configuration and
-consumers. Changing them is in `topic_changes.py`.
+"""Topics as their pages show them: the list, sorted and cut on the server, and one topic's partitions and consumers.
+
+Changing them is in `topic_changes.py`.
 
 A list of 2,000 topics asks for offsets and configurations of the visible ones only, unless it is sorted by them; what
 was asked for all topics is kept for some seconds, so that turning a page does not ask again.
@@ -28,7 +29,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TopicQuery:
-    """What the list shows. `page` counts from 1."""
+    """What the list shows. `sort` is a number's column of TopicRow, but for retention: asking 2,000 topics for their
+    configurations takes seconds. `page` counts from 1."""
 
     search: str = ""
     internal: bool = False
@@ -79,14 +81,9 @@ def ordered(rows: Iterable[TopicRow], query: TopicQuery) -> list[TopicRow]:
     if query.sort == "name":
         return by_name[::-1] if query.descending else by_name
 
-    def value(row: TopicRow) -> float:
-        found = getattr(row, query.sort)
-        # Kept for ever is longer than any time.
-        return float("inf") if query.sort == "retention" and found == UNLIMITED else float(found)
-
     known = [row for row in by_name if getattr(row, query.sort) is not None]
     unknown = [row for row in by_name if getattr(row, query.sort) is None]
-    return sorted(known, key=value, reverse=query.descending) + unknown
+    return sorted(known, key=lambda row: int(getattr(row, query.sort)), reverse=query.descending) + unknown
 
 
 class Topics:
@@ -103,7 +100,7 @@ class Topics:
 
     async def page(self, query: TopicQuery) -> TopicPage:
         rows = matching(await self._rows(), query)
-        if query.sort in ("messages", "size", "retention"):
+        if query.sort in ("messages", "size"):
             rows = await self._filled(rows, (query.sort,), keep=True)
         begin = (query.page - 1) * query.size
         shown = ordered(rows, query)[begin : begin + query.size]
@@ -128,7 +125,10 @@ class Topics:
         return rows
 
     async def _with_messages(self, rows: list[TopicRow], keep: bool) -> list[TopicRow]:
-        counts = await self._maybe_kept("messages", keep, lambda: self.message_counts([row.name for row in rows]))
+        names = [row.name for row in rows]
+        counts = (
+            await self._remembered("messages", self.message_counts, names) if keep else await self.message_counts(names)
+        )
         return [replace(row, messages=counts.get(row.name)) for row in rows]
 
     async def _with_sizes(self, rows: list[TopicRow], keep: bool) -> list[TopicRow]:
@@ -141,19 +141,16 @@ class Topics:
         return [replace(row, size=totals.get(row.name)) for row in rows]
 
     async def _with_retention(self, rows: list[TopicRow], keep: bool) -> list[TopicRow]:
-        found = await self._maybe_kept("retention", keep, lambda: self._retentions([row.name for row in rows]))
+        found = await self._retentions([row.name for row in rows])
         return [
             replace(row, retention=found[row.name][0], cleanup=found[row.name][1]) if row.name in found else row
             for row in rows
         ]
 
-    async def _maybe_kept(self, name: str, keep: bool, ask: Callable[[], Awaitable[dict[str, T]]]) -> dict[str, T]:
-        return await self._remembered(name, ask) if keep else await ask()
-
-    async def _remembered(self, name: str, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _remembered(self, name: str, ask: Callable[..., Awaitable[T]], *arguments: Any) -> T:
         kept = self._kept.get(name)
         if kept is None or time.monotonic() - kept[0] > KEPT_SECONDS:
-            kept = self._kept[name] = (time.monotonic(), await ask())
+            kept = self._kept[name] = (time.monotonic(), await ask(*arguments))
         answer: T = kept[1]
         return answer
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 from confluent_kafka import KafkaError, TopicPartition
 
@@ -47,12 +46,13 @@ class FakeMessage:
 
 
 class FakeConsumer:
-    """`logs`: the messages of each partition, which may have gaps. Hands out `burst` messages of a partition in turn."""
+    """`logs`: the messages of each partition, which may have gaps; handed out `burst` at a time of each in turn."""
 
     def __init__(self, logs: dict[int, list[FakeMessage]], burst: int = 7) -> None:
         self._logs = logs
         self._burst = burst
         self._queues: dict[int, deque[FakeMessage]] = {}
+        self._paused: set[int] = set()  # which stays over assignments, as librdkafka does it
         self.assigned = 0
         self.handed_out = 0
 
@@ -68,26 +68,26 @@ class FakeConsumer:
         self._queues = {}
 
     def pause(self, places: list[TopicPartition]) -> None:
-        for place in places:
-            self._queues.pop(place.partition, None)
+        self._paused.update(place.partition for place in places)
+
+    def resume(self, places: list[TopicPartition]) -> None:
+        self._paused.difference_update(place.partition for place in places)
+
+    def _ready(self) -> list[deque[FakeMessage]]:
+        return [queue for partition, queue in self._queues.items() if queue and partition not in self._paused]
 
     def poll(self, timeout: float) -> FakeMessage | None:
-        for queue in self._queues.values():
-            if queue:
-                self.handed_out += 1
-                return queue.popleft()
+        for queue in self._ready():
+            self.handed_out += 1
+            return queue.popleft()
         return None
 
     def consume(self, count: int, timeout: float) -> list[FakeMessage]:
         taken: list[FakeMessage] = []
-        for queue in self._queues.values():
+        for queue in self._ready():
             taken += [queue.popleft() for _ in range(min(self._burst, len(queue)))]
         self.handed_out += len(taken)
         return taken
 
     def close(self) -> None:
         self.unassign()
-
-
-def silent(*_: Any) -> None:
-    """A broker that says nothing."""

@@ -48,7 +48,7 @@ def read(data: bytes | None, reading: str = "auto", *, is_key: bool = False) -> 
         (b"hello", "text", "hello"),
         ("año ✓".encode(), "text", "año ✓"),
         (b'{"a": [1, 2.5]}', "json", {"a": [1, 2.5]}),
-        (b' [1]\n', "json", [1]),
+        (b" [1]\n", "json", [1]),
         (b"{broken", "text", "{broken"),
         (b"42", "json", 42),
         (b"-1.5", "json", -1.5),

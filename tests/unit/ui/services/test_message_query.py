@@ -28,7 +28,9 @@ def test_the_default_needs_no_parameters() -> None:
 
 
 def test_what_cannot_be_meant_is_ignored() -> None:
-    assert Query.of({"from": "x", "size": "7", "partition": "a,1", "at": "0:x", "key_as": "yaml"}) == Query(partitions=(1,))
+    assert Query.of({"from": "x", "size": "7", "partition": "a,1", "at": "0:x", "key_as": "yaml"}) == Query(
+        partitions=(1,)
+    )
 
 
 @pytest.mark.parametrize("offset", ["", "-1", "x", "1.5"])

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.unit.ui.services.kafka_fakes import FakeConsumer, FakeMessage
 
 from caudal.ui.services import scanning
 from caudal.ui.services.decoding import Message, NoSchemas, Readings
 from caudal.ui.services.scanning import BrokerSilent, Scan, Span
-from tests.unit.ui.services.kafka_fakes import FakeConsumer, FakeMessage
 
 PLENTY: dict[str, Any] = {"most": 10**9, "seconds": 60.0}
 
@@ -28,9 +28,7 @@ def scan(
     backward: bool = False,
     matches: Callable[[Message], bool] | None = None,
 ) -> Scan:
-    return Scan(
-        consumer, "t", spans, backward=backward, matches=matches, schemas=NoSchemas(), readings=Readings()
-    )
+    return Scan(consumer, "t", spans, backward=backward, matches=matches, schemas=NoSchemas(), readings=Readings())
 
 
 def places(messages: list[Message]) -> list[tuple[int, int]]:
@@ -64,9 +62,7 @@ def test_pages_that_begin_at_cursors_join_without_gap_or_repeat(backward: bool) 
         if page.is_finished:
             break
         cursor = page.cursor()
-        spans = {
-            one: Span(0, cursor[one]) if backward else Span(cursor[one], 400) for one in logs
-        }
+        spans = {one: Span(0, cursor[one]) if backward else Span(cursor[one], 400) for one in logs}
     assert found == (by_time(logs)[::-1] if backward else by_time(logs))
 
 
@@ -82,9 +78,7 @@ def test_reading_on_gives_what_is_left(backward: bool) -> None:
 def test_a_rare_match_is_found_with_growing_pieces(backward: bool) -> None:
     logs = {0: log(0, list(range(100_000)))}
     consumer = FakeConsumer(logs, burst=1000)
-    whole = scan(
-        consumer, {0: Span(0, 100_000)}, backward=backward, matches=lambda one: one.record.offset == 60_000
-    )
+    whole = scan(consumer, {0: Span(0, 100_000)}, backward=backward, matches=lambda one: one.record.offset == 60_000)
     assert places(whole.read(10, **PLENTY)) == [(0, 60_000)]
     assert whole.scanned == 100_000
     assert consumer.assigned < 40
@@ -101,8 +95,8 @@ def test_only_as_much_is_read_as_a_page_needs() -> None:
 def test_a_budget_ends_a_step_and_the_next_goes_on() -> None:
     logs = {0: log(0, list(range(20_000)))}
     whole = scan(FakeConsumer(logs, 1000), {0: Span(0, 20_000)}, matches=lambda one: one.record.offset == 19_999)
-    assert whole.read(1, most=6000, seconds=60) == []
-    assert 6000 <= whole.scanned < 12_000
+    assert whole.read(1, most=600, seconds=60) == []
+    assert 600 <= whole.scanned < 12_000
     assert not whole.is_finished
     assert places(whole.read(1, **PLENTY)) == [(0, 19_999)]
 
@@ -166,3 +160,17 @@ def test_a_broker_that_says_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(BrokerSilent):
         scan(Silent({0: log(0, [1])}), {0: Span(0, 2)}).read(1, **PLENTY)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_match_does_not_wait_for_partitions_that_have_been_read_beyond_its_time(backward: bool) -> None:
+    logs = {one: log(one, list(range(50_000))) for one in range(2)}
+    wanted = 49_000 if backward else 1000
+    whole = scan(
+        FakeConsumer(logs, 1000),
+        {one: Span(0, 50_000) for one in logs},
+        backward=backward,
+        matches=lambda one: one.record.partition == 0 and one.record.offset == wanted,
+    )
+    assert places(whole.read(1, **PLENTY)) == [(0, wanted)]
+    assert whole.scanned < 15_000
