@@ -94,7 +94,7 @@ def build_app(platform: Platform) -> Any:
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        return PlainTextResponse(metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return PlainTextResponse(metrics_text(platform), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     find.add_route(app, platform)
     nicegui_app.add_static_files(static_prefix(), STATIC, max_cache_age=STATIC_AGE)
@@ -113,7 +113,7 @@ def build_app(platform: Platform) -> Any:
     return app
 
 
-def metrics_text() -> str:
+def metrics_text(platform: Platform) -> str:
     """This process for Prometheus: small enough to be written by hand."""
     from nicegui import Client
 
@@ -121,6 +121,7 @@ def metrics_text() -> str:
     lines = []
     for name, kind, help_text, value in (
         ("caudal_ui_pages", "gauge", "Pages that browsers have open.", len(Client.instances)),
+        ("caudal_ui_samples_total", "counter", "Samples taken of the cluster.", platform.sampler.samples),
         ("process_resident_memory_bytes", "gauge", "Resident memory.", resident),
         ("process_cpu_seconds_total", "counter", "CPU time used.", round(sum(os.times()[:2]), 2)),
     ):

@@ -83,7 +83,7 @@ class LinePlot:
                     "lineStyle": {"width": 1.6},
                     "areaStyle": {"opacity": 0.08} if self._area else None,
                     "emphasis": {"disabled": True},
-                    "data": [[round(at * 1000), value] for at, value in points],
+                    "data": [[round(at * 1000), None if value != value else value] for at, value in points],
                 }
                 for name, points in lines.items()
             ],
