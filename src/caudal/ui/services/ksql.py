@@ -48,6 +48,7 @@ class Rows:
 class Ksql:
     def __init__(self, http: Http) -> None:
         self._server = http
+        self.url = http.url
 
     async def execute(
         self,

@@ -12,12 +12,10 @@ from typing import Any
 
 from rich.table import Table as DrawnTable
 
-from caudal.ksql.shell import describing
-from caudal.ksql.shell.drawing import DRAWERS, text, type_text
+from caudal.ksql.shell import describing, drawing
+from caudal.ksql.shell.drawing import text, type_text
 from caudal.ui.services import ksql_completion as completion
 from caudal.ui.services.ksql import Entity
-
-assert describing.query  # imported for its drawers, which register themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ Part = Table | Said | Warned
 
 def parts(entity: Entity) -> list[Part]:
     """What is shown of one answer."""
-    drawer = DRAWERS.get(str(entity.get("@type")))
+    drawer = _drawers().get(str(entity.get("@type")))
     found: list[Part] = []
     lines: list[str] = []
     for drawn in drawer(entity) if drawer is not None else [text(entity)]:
@@ -59,6 +57,12 @@ def parts(entity: Entity) -> list[Part]:
         found.append(Said("\n".join(lines).strip("\n")))
     found += [Warned(_message(warning)) for warning in entity.get("warnings") or ()]
     return found
+
+
+def _drawers() -> dict[str, drawing.Drawer]:
+    """Those of descriptions register themselves when their module is there."""
+    assert describing.__name__
+    return drawing.DRAWERS
 
 
 def _message(warning: Any) -> str:
@@ -248,9 +252,3 @@ def types_of(entities: Iterable[Entity]) -> list[tuple[str, str]]:
 
 def topics_of(entities: Iterable[Entity]) -> list[str]:
     return sorted(text(one.get("name")) for entity in entities for one in entity.get("topics") or ())
-
-
-def names_of(sources: list[Source], functions: tuple[completion.Function, ...], **more: Any) -> completion.Names:
-    """What completion offers."""
-    offered = tuple(completion.Source(one.name, one.kind, one.columns) for one in sources)
-    return completion.Names(offered, functions, **more)

@@ -26,8 +26,9 @@ from caudal.ui.components import (
     text,
     url,
 )
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.connect.offsets import offsets_tab
-from caudal.ui.pages.connect.pieces import button, connect, connector_url, tone, topic_url
+from caudal.ui.pages.connect.pieces import connect, connector_url, tone, topic_url
 from caudal.ui.services.connect import Connect, Connector, Task
 from caudal.ui.services.connect_form import form_of
 from caudal.ui.services.connect_secrets import masked
@@ -68,9 +69,9 @@ class _ConnectorPage:
 
     async def build(self, tab: str) -> None:
         with page_heading(self._name, self._found.plugin):
-            self._actions = ui.element("div").classes("row items-center gap-2 flex-wrap")
+            self._buttons()
             copy_link()
-        self._away = ui.element("div")
+        self._away = ui.element("div").classes("away")
         self._state = ui.element("div").classes("row items-center gap-3 flex-wrap")
         tabs = {
             "tasks": (t("Tasks"), connector_url(self._name)),
@@ -115,9 +116,7 @@ class _ConnectorPage:
             badge(found.kind)
             if found.worker:
                 text(t("on {worker}", worker=found.worker), "muted")
-        self._actions.clear()
-        with self._actions:
-            self._buttons()
+        self._show_buttons()
         if self._tasks is not None:
             self._tasks.clear()
             with self._tasks:
@@ -126,23 +125,25 @@ class _ConnectorPage:
     # -- actions -------------------------------------------------------------------------------------------------------
 
     def _buttons(self) -> None:
-        state, name = self._found.state, self._name
-        if state in ("PAUSED", "STOPPED"):
-            button(
-                t("Resume"), icon="play_arrow", action=self._done(self._client.resume, t("{name} goes on.", name=name))
-            )
-        else:
-            button(
-                t("Pause"), icon="pause", action=self._done(self._client.pause, t("{name} is being paused.", name=name))
-            )
-        if state != "STOPPED":
-            button(t("Stop"), icon="stop", action=self._stop)
+        """Made once, and shown as the state asks: a button that goes away under its own click could say nothing."""
+        name = self._name
+        self._resume = button(t("Resume"), self._done(self._client.resume, t("{name} goes on.", name=name)))
+        self._pause = button(t("Pause"), self._done(self._client.pause, t("{name} is being paused.", name=name)))
+        self._stop_it = button(t("Stop"), self._stop)
+        for made, icon in ((self._resume, "play_arrow"), (self._pause, "pause"), (self._stop_it, "stop")):
+            made.set_icon(icon)
         with button(t("Restart"), icon="restart_alt"), ui.menu():
             ui.menu_item(t("The connector alone"), on_click=self._restart(False, False))
             ui.menu_item(t("The connector and all its tasks"), on_click=self._restart(True, False))
             ui.menu_item(t("Only what failed"), on_click=self._restart(True, True))
-        button(t("Edit"), icon="edit", action=lambda: ui.navigate.to(url("connect", "edit", name)))
-        button(t("Delete"), icon="delete", action=self._delete)
+        button(t("Edit"), lambda: ui.navigate.to(url("connect", "edit", name)), icon="edit")
+        button(t("Delete"), self._delete, icon="delete")
+
+    def _show_buttons(self) -> None:
+        rests = self._found.state in ("PAUSED", "STOPPED")
+        self._resume.set_visibility(rests)
+        self._pause.set_visibility(not rests)
+        self._stop_it.set_visibility(self._found.state != "STOPPED")
 
     def _done(self, action: Callable[[str], Awaitable[Any]], said: str) -> Callable[[], Awaitable[None]]:
         async def do() -> None:
@@ -173,7 +174,8 @@ class _ConnectorPage:
 
     async def _restart_task(self, task: int) -> None:
         await self._client.restart_task(self._name, task)
-        notify_success(t("Task {id} is being restarted.", id=task))
+        with self._away:  # its own button may be drawn anew by now
+            notify_success(t("Task {id} is being restarted.", id=task))
         await self._refresh()
 
     async def _delete(self) -> None:

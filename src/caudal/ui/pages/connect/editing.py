@@ -8,9 +8,10 @@ from html import escape
 from nicegui import ui
 
 from caudal.ui.components import card, empty_state, guarded, h2, link_tabs, notify_error, text, url
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.connect.form import FormView
 from caudal.ui.pages.connect.overview import plugin_cards
-from caudal.ui.pages.connect.pieces import button, connect, connector_url
+from caudal.ui.pages.connect.pieces import connect, connector_url
 from caudal.ui.services.connect import Connect, Connector
 from caudal.ui.services.connect_form import (
     CLASS,

@@ -19,7 +19,7 @@ from caudal.ui.components import (
     page_of,
     text,
 )
-from caudal.ui.pages.connect.pieces import button
+from caudal.ui.components.buttons import button
 from caudal.ui.platform import platform
 from caudal.ui.services.connect import Connect, Connector, Offset
 from caudal.ui.services.errors import UiError

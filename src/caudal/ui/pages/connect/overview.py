@@ -24,7 +24,8 @@ from caudal.ui.components import (
     stat,
     url,
 )
-from caudal.ui.pages.connect.pieces import button, connect, connector_url, tone
+from caudal.ui.components.buttons import button
+from caudal.ui.pages.connect.pieces import connect, connector_url, tone
 from caudal.ui.platform import platform
 from caudal.ui.services.connect import Connect, Connector, Plugin
 from caudal.ui.services.errors import UiError
@@ -35,7 +36,7 @@ REFRESH_SECONDS = 3.0
 DETAIL_SECONDS = 12.0  # how long a connector's topics and lag stay good: each is a request
 
 
-@page("/connect", title="Connect", icon="cable", order=40, shortcut="c")
+@page("/connect", title="Connect", icon="cable", order=40, shortcut="c", wide=True)
 async def overview(tab: str = "connectors") -> None:
     client = connect()
     with page_heading(t("Connect"), t("Connectors move data between Kafka and other systems.")):
@@ -79,7 +80,7 @@ class _Connectors:
             self._running = stat(t("Running"))
             self._failed = stat(t("Failed"))
             self._tasks = stat(t("Tasks"))
-        self._away = ui.element("div")
+        self._away = ui.element("div").classes("away")
         columns = [
             Column("name", t("Name"), sortable=True),
             Column("state", t("State"), "status", sortable=True),
@@ -204,7 +205,7 @@ def _actions(one: Connector) -> list[dict[str, str]]:
     return offered
 
 
-def _short(text: str, most: int = 90) -> str:
+def _short(text: str, most: int = 70) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

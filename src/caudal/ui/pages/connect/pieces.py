@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from nicegui import ui
 
-from caudal.ui.components import guarded, missing_server, url
+from caudal.ui.components import missing_server, url
 from caudal.ui.platform import platform
 from caudal.ui.services.connect import Connect
 
@@ -36,11 +34,3 @@ def connector_url(name: str, **query: object) -> str:
 
 def topic_url(topic: str) -> str:
     return url("topics", topic)
-
-
-def button(
-    label: str, action: Callable[..., Any] | None = None, *, icon: str = "", look: str = "secondary"
-) -> ui.button:
-    """`look` is primary, secondary or danger. Failures of the action are shown."""
-    made = ui.button(label, icon=icon or None, color=None, on_click=guarded(action) if action is not None else None)
-    return made.props("unelevated no-caps").classes(look)
