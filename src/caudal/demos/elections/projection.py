@@ -44,7 +44,7 @@ def spread(row: Mapping[str, Any], party: str) -> tuple[float, float]:
     """What the variance is made of: the luck of the draw, which shrinks with the stations, and what all share."""
     left, now = 1 - row["counted"], share(row["votes"], party)
     noise = now * (1 - now)
-    return left * left * noise / max(1, row["stations"]), left * left * noise
+    return left * noise / max(1, row["stations"]), left * noise
 
 
 def share(votes: Mapping[str, int], party: str) -> float:
