@@ -16,14 +16,14 @@ IDLE_SECONDS = 60
 STOP_SECONDS = 5
 
 
-def uvicorn_config(app: Any, loop: Literal["none", "uvloop"] = "none") -> uvicorn.Config:
+def uvicorn_config(app: Any, loop: Literal["none", "uvloop"] = "none", websockets: bool = False) -> uvicorn.Config:
     # It tells of every start and stop; the servers' own lines say that too.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     return uvicorn.Config(
         app,
         loop=loop,
         http="httptools",
-        ws="none",
+        ws="websockets-sansio" if websockets else "none",
         lifespan="off",
         access_log=False,
         log_config=None,

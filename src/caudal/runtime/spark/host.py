@@ -106,6 +106,7 @@ class SparkHost:
         self._closed = threading.Event()
         self._session: Any = None
         self._owns_session = False
+        self.spark: dict[str, Any] = {}  # where Spark is, for people
         self._run: _Run | None = None
         self._starting: set[str] = set()  # applications that the next run will have
         self._link: LinkServer | None = None
@@ -399,6 +400,7 @@ class SparkHost:
             self._session, self._owns_session = session.open_session(self._master, slots, self._spark_config)
             session.send_modules(self._session, self._py_files)
             session.wait_for_executors(self._session)
+            self.spark = session.about(self._session)
         except StreamsError as error:
             if not applications:
                 log.error("%s", error)

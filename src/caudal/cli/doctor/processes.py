@@ -1,0 +1,37 @@
+"""Processes of Caudal and Spark that nobody looks after any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from caudal.cli.doctor.check import Answer, Situation, check, note
+
+SETTLED_SECONDS = 10.0  # children of a parent that has just ended may be about to end too
+
+
+@check("leftover processes")
+def check_leftover_processes(_: Situation) -> Iterator[Answer]:
+    """A server of `caudal up` and a JVM of PySpark live without their parent only when something went wrong."""
+    import psutil
+
+    for process in psutil.process_iter(["pid", "ppid", "cmdline", "create_time", "status"]):
+        found = process.info
+        words: list[str] = found["cmdline"] or []
+        if found["ppid"] != 1 or time.time() - found["create_time"] < SETTLED_SECONDS:
+            continue
+        what = _name(words)
+        if what is not None and found["status"] != psutil.STATUS_ZOMBIE:
+            yield note(f"{what} (pid {found['pid']}) has outlived whoever started it", f"kill {found['pid']}")
+
+
+def _name(words: list[Any]) -> str | None:
+    if "--ready-fd" in words and any("caudal" in word for word in words[:4]):
+        command = next((word for word in words if word in ("broker", "registry", "connect", "ksql-server", "ui")), "")
+        return f"caudal {command}".strip()
+    if "pyspark-shell" in words and any(word.endswith("SparkSubmit") for word in words):
+        return "Spark's JVM"
+    if "pyspark.daemon" in words:
+        return "a Python worker of Spark"
+    return None

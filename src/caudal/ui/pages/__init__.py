@@ -1,0 +1,1 @@
+"""One file per page; what is here is discovered (see `shell.py`)."""

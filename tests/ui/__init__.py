@@ -1,0 +1,1 @@
+"""The control center in a real browser, against real servers."""

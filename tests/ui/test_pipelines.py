@@ -1,0 +1,145 @@
+"""A person watches pipelines: the list, the drawing with its moving rates, pause, resume and stop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from caudal.pipelines import reporter as reporters
+from caudal.pipelines.records import Order
+
+from .conftest import RunningPlatform
+from .pipeline_app import InProcessPipeline
+
+SOURCE_RATE = '[data-rate^="topic:orders→"]'
+
+
+@pytest.fixture(scope="module")
+def pipeline(platform: RunningPlatform) -> Iterator[InProcessPipeline]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reporters, "BEAT_SECONDS", 0.5)
+        with InProcessPipeline(platform.bootstrap) as running:
+            yield running
+
+
+def test_the_list_shows_it_and_leads_to_it(
+    platform: RunningPlatform, pipeline: InProcessPipeline, browser_page: Page, axe: Callable[[Page], None], shot: Any
+) -> None:
+    browser_page.goto(platform.url + "/pipelines")
+    row = browser_page.get_by_role("row", name=re.compile("orders-by-user"))
+    expect(row).to_contain_text("Running")
+    expect(row).to_contain_text(re.compile(r"\d/s"))
+    axe(browser_page)
+    shot(browser_page, "pipelines-list")
+    row.get_by_role("link", name="orders-by-user").click()
+    expect(browser_page).to_have_url(re.compile("/pipelines/orders-by-user$"))
+    expect(browser_page.get_by_role("heading", level=1)).to_have_text("orders-by-user")
+
+
+def test_the_topology_is_drawn_and_its_rates_move(
+    platform: RunningPlatform, pipeline: InProcessPipeline, browser_page: Page, axe: Callable[[Page], None]
+) -> None:
+    browser_page.goto(platform.url + "/pipelines/orders-by-user")
+    drawing = browser_page.get_by_role("region", name=re.compile("Topology of orders-by-user"))
+    expect(drawing.get_by_text("Sub-topology 0")).to_be_visible()
+    expect(drawing.get_by_text("Sub-topology 1")).to_be_visible()
+    expect(drawing.locator(".t-store")).to_have_count(3)
+    expect(drawing.get_by_text("amount > 0", exact=True)).to_be_visible()
+    for topic in ("orders", "customers", "orders-enriched"):
+        link = drawing.get_by_role("link", name=f"Topic {topic}", exact=True)
+        expect(link).to_have_attribute("href", f"/topics/{topic}")
+    rate = drawing.locator(SOURCE_RATE)
+    expect(rate).to_have_text(re.compile(r"^1[0-9]{2}/s$"))  # 160 each second
+    total = browser_page.locator(".stat", has_text="In").first.locator(".stat-hint")
+    before = total.inner_text()
+    expect(total).not_to_have_text(before)
+    assert drawing.locator(".t-flowing").count() > 3
+    axe(browser_page)
+
+
+def test_pause_and_resume_are_seen_in_the_figures(
+    platform: RunningPlatform, pipeline: InProcessPipeline, browser_page: Page
+) -> None:
+    browser_page.goto(platform.url + "/pipelines/orders-by-user")
+    browser_page.get_by_role("button", name="Pause").click()
+    state = browser_page.get_by_test_id("state")
+    expect(state).to_have_text("Paused")
+    expect(browser_page.locator(SOURCE_RATE)).to_have_text("")
+    assert pipeline.state == "PAUSED"
+    browser_page.get_by_role("button", name="Resume").press("Enter")  # the keyboard does it too
+    expect(state).to_have_text("Running")
+    expect(browser_page.locator(SOURCE_RATE)).to_have_text(re.compile(r"\d/s$"))
+    assert pipeline.orders[-2:] == [Order.PAUSE, Order.RESUME]
+
+
+def test_tasks_and_details(
+    platform: RunningPlatform, pipeline: InProcessPipeline, browser_page: Page, axe: Callable[[Page], None], shot: Any
+) -> None:
+    browser_page.goto(platform.url + "/pipelines/orders-by-user?tab=tasks")
+    tasks = browser_page.get_by_role("table", name="Tasks")
+    expect(tasks.get_by_role("row")).to_have_count(9)  # four sub-topologies, two partitions, and the heading
+    axe(browser_page)
+    shot(browser_page, "pipelines-tasks")
+    browser_page.get_by_role("link", name="Details").click()
+    expect(browser_page.get_by_text("exactly_once runs in the task lane")).to_be_visible()
+    expect(browser_page.get_by_role("table", name="Stores").get_by_role("row")).to_have_count(4)
+    expect(browser_page.get_by_text("Sub-topology: 0")).to_be_visible()
+    spark = browser_page.get_by_role("link", name="Spark UI")
+    expect(spark).to_have_attribute("href", "http://worker-1:4040")
+    axe(browser_page)
+    shot(browser_page, "pipelines-details")
+
+
+@pytest.mark.parametrize(("theme", "lang"), [("light", "en"), ("dark", "en"), ("light", "es"), ("dark", "es")])
+def test_light_and_dark_english_and_spanish(
+    platform: RunningPlatform,
+    pipeline: InProcessPipeline,
+    browser_page: Page,
+    axe: Callable[[Page], None],
+    shot: Callable[..., Path],
+    theme: str,
+    lang: str,
+) -> None:
+    browser_page.goto(f"{platform.url}/pipelines/orders-by-user?theme={theme}&lang={lang}")
+    expect(browser_page.get_by_text({"en": "Stream time", "es": "Hora del flujo"}[lang]).first).to_be_visible()
+    expect(browser_page.locator(SOURCE_RATE)).to_have_text(re.compile(r"\d/s$"))
+    axe(browser_page)
+    shot(browser_page, f"pipelines-{theme}-{lang}")
+
+
+def test_one_that_is_not_there_is_said(platform: RunningPlatform, browser_page: Page) -> None:
+    browser_page.goto(platform.url + "/pipelines/nobody")
+    expect(browser_page.get_by_text("There is no pipeline nobody")).to_be_visible()
+
+
+def test_stop_asks_first_and_ends_it(platform: RunningPlatform, browser_page: Page) -> None:
+    with InProcessPipeline(platform.bootstrap, "short-lived") as short:
+        browser_page.goto(platform.url + "/pipelines/short-lived")
+        browser_page.get_by_role("button", name="Stop").click()
+        dialog = browser_page.get_by_role("alertdialog")
+        dialog.get_by_role("button", name="Cancel").click()
+        assert short.orders == []
+        browser_page.get_by_role("button", name="Stop").click()
+        browser_page.get_by_role("alertdialog").get_by_role("button", name="Stop").click()
+        expect(browser_page.get_by_test_id("state")).to_have_text("Stopped")
+        assert short.orders == [Order.STOP]
+
+
+def test_a_ksql_query_is_terminated_by_its_name(platform: RunningPlatform, browser_page: Page) -> None:
+    origin = {"kind": "ksql", "query": "CTAS_N_1", "sql": "CREATE TABLE n AS SELECT 1;"}
+    with InProcessPipeline(platform.bootstrap, "ksql-query", **origin) as query:
+        browser_page.goto(platform.url + "/pipelines/ksql-query")
+        browser_page.get_by_role("button", name="Terminate").click()
+        dialog = browser_page.get_by_role("alertdialog")
+        expect(dialog.get_by_text("CTAS_N_1")).to_be_visible()
+        confirm = dialog.get_by_role("button", name="Terminate")
+        expect(confirm).to_be_disabled()
+        dialog.get_by_test_id("confirm-name").fill("ksql-query")
+        confirm.click()
+        expect(browser_page.get_by_test_id("state")).to_have_text("Stopped")
+        assert query.orders == [Order.STOP]
