@@ -254,10 +254,11 @@ def test_a_member_that_came_after_the_preview_stops_the_reset(
 def test_the_whole_reset_goes_by_keyboard(platform: RunningPlatform, browser_page: Page, group: str) -> None:
     page = browser_page
     page.goto(f"{platform.url}/groups/{group}?tab=reset")
-    page.get_by_role("radio", name="Earliest: read everything again").focus()
-    for _ in range(2):
-        page.keyboard.press("ArrowDown")
+    page.get_by_role("radio", name="An offset").focus()
+    page.keyboard.press("Space")
     expect(page.get_by_role("radio", name="An offset")).to_be_checked()
+    for _ in range(3):  # past the other radio buttons
+        page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(page.get_by_role("textbox", name="Offset", exact=True)).to_be_focused()
     page.keyboard.type("7")
