@@ -7,6 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from caudal.ui.words import t
+
 COLOURS = [f"var(--series-{number})" for number in range(1, 9)]
 # What the browser makes of a value, by unit.
 UNITS = {
@@ -37,6 +39,10 @@ class LinePlot:
         self.element.update()
 
     def _options(self, lines: Mapping[str, Points]) -> dict[str, Any]:
+        data = {
+            name: [[round(at * 1000), None if value != value else value] for at, value in points]
+            for name, points in lines.items()
+        }
         with_legend = len(lines) > 1 if self._legend is None else self._legend
         faint = {"color": "var(--muted)", "fontSize": 11, "fontFamily": "var(--font)"}
         return {
@@ -44,6 +50,13 @@ class LinePlot:
             "color": COLOURS,
             "textStyle": {"fontFamily": "var(--font)"},
             "grid": {"left": 4, "right": 28, "top": 30 if with_legend else 12, "bottom": 4, "containLabel": True},
+            "title": {
+                "show": not any(data.values()),
+                "text": t("No samples yet"),
+                "left": "center",
+                "top": "middle",
+                "textStyle": {**faint, "fontWeight": "normal", "fontSize": 12},
+            },
             "legend": {
                 "show": with_legend,
                 "top": 0,
@@ -83,9 +96,9 @@ class LinePlot:
                     "lineStyle": {"width": 1.6},
                     "areaStyle": {"opacity": 0.08} if self._area else None,
                     "emphasis": {"disabled": True},
-                    "data": [[round(at * 1000), None if value != value else value] for at, value in points],
+                    "data": points,
                 }
-                for name, points in lines.items()
+                for name, points in data.items()
             ],
         }
 
