@@ -113,7 +113,7 @@ def test_a_group_shows_its_lag_by_partition_and_its_members(
     line = page.get_by_role("row").filter(has_text=topic).first
     expect(line.get_by_role("cell")).to_have_text([topic, "0", "60", "100", "40", "worker-1"])
     expect(line.get_by_role("link", name=topic)).to_have_attribute("href", f"/topics/{topic}")
-    expect(page.get_by_role("img", name="Lag over the last hour")).to_be_visible()
+    expect(page.get_by_role("img", name="Lag over time")).to_be_visible()
     shot(page, "group-lag")
     axe(page)
     page.get_by_role("link", name="Members").click()

@@ -6,6 +6,7 @@ The figures follow by themselves. With `?kind=share` it is a share group, which 
 from __future__ import annotations
 
 import time
+from collections import deque
 from typing import Any
 
 from nicegui import ui
@@ -20,11 +21,14 @@ from caudal.ui.components import (
     copy_link,
     grid,
     guarded,
+    h2,
     line_plot,
     link_tabs,
     notify_success,
     number,
     page_of,
+    query_parameter,
+    set_query,
     stat,
     url,
 )
@@ -41,7 +45,7 @@ from caudal.ui.shell import page, page_heading
 from caudal.ui.words import t, tn
 
 REFRESH_SECONDS = 5.0
-PLOT_SECONDS = 3600
+SEEN_POINTS = 720  # an hour of looking
 
 
 @page("/groups/{name:path}", title="Consumer group", nav=False)
@@ -59,6 +63,7 @@ class GroupView:
     def __init__(self, group: Group) -> None:
         self.group = group
         self.tables: list[PagedTable] = []
+        self.seen: deque[Point] = deque(maxlen=SEEN_POINTS)
 
     async def build(self, tab: str) -> None:
         name = self.group.name
@@ -86,8 +91,17 @@ class GroupView:
         ui.timer(REFRESH_SECONDS, guarded(self.refresh))
 
     def _lag_tab(self) -> None:
-        with card(t("Lag over the last hour")):
-            self.plot = line_plot(t("Lag over the last hour"))
+        with card():
+            with ui.row().classes("w-full items-center justify-between"):
+                h2(t("Lag over time"))
+                self.hours = ui.select(
+                    {1: t("Last hour"), 24: t("Last 24 hours")},
+                    value=24 if query_parameter("hours") == "24" else 1,
+                    label=t("Shown"),
+                    on_change=guarded(self._hours_chosen),
+                )
+                self.hours.props("outlined dense options-dense").style("min-width: 9rem")
+            self.plot = line_plot(t("Lag over time"))
         self.tables.append(
             PagedTable(
                 [
@@ -125,12 +139,19 @@ class GroupView:
         for table in self.tables:
             await table.refresh()
 
+    def _hours_chosen(self) -> None:
+        set_query(hours=None if self.hours.value == 1 else self.hours.value)
+        self._draw_plot()
+
     def _draw_plot(self) -> None:
-        history, labels, now = platform().history, {"group": self.group.name}, time.time()
-        points = history.series("group_lag", labels, since=now - PLOT_SECONDS)
+        """The sampler's points with those that this page saw itself, which lie closer together."""
+        now = time.time()
         if self.group.lag is not None:
-            points.append(Point(now, self.group.lag))
-        self.plot.update({t("Lag"): points})
+            self.seen.append(Point(now, self.group.lag))
+        since = now - self.hours.value * 3600
+        sampled = platform().history.series("group_lag", {"group": self.group.name}, since=since)
+        points = sorted([*sampled, *(point for point in self.seen if point.at >= since)])
+        self.plot.update({t("Lag"): points if len(points) > 1 else []})
 
     async def delete(self) -> None:
         name = self.group.name

@@ -37,6 +37,8 @@ from caudal.ui.services.groups import Group
 from caudal.ui.services.offset_reset import KINDS, FieldError, Plan
 from caudal.ui.words import t, tn
 
+COLUMNS = "display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 0.6rem 1rem"
+
 
 @dataclass(slots=True)
 class TopicChoice:
@@ -86,7 +88,7 @@ class ResetForm:
         asked = query_parameter("to")
         kind = asked if asked in KINDS else "earliest"
         self._kind = ui.radio(options, value=kind, on_change=self._kind_changed)
-        self._kind.props["aria-label"] = t("Where the group goes on")
+        self._kind.props("dense").style(COLUMNS).props["aria-label"] = t("Where the group goes on")
         self._value = ui.input(value=query_parameter("value"), on_change=self._changed)
         self._value.props("outlined dense").classes("w-full").style("max-width: 28rem")
         self._value.on("keydown.enter", guarded(self.preview))
@@ -210,8 +212,9 @@ class ResetForm:
                 names = ", ".join(f"{topic}-{partition}" for topic, partition in plan.missing[:10])
                 text(t("Left out, for they are gone or do not answer: {partitions}", partitions=names), "warn")
             await _plan_table(plan).refresh()
-            apply = button(t("Apply"), self.apply, icon="check", look="danger")
-            apply.set_enabled(not members and bool(plan.moves))
+            with ui.row():
+                apply = button(t("Apply"), self.apply, icon="check", look="danger")
+                apply.set_enabled(not members and bool(plan.moves))
 
     async def apply(self) -> None:
         plan = self._plan
@@ -232,6 +235,7 @@ class ResetForm:
 
     def _show_refusal(self, members: int) -> None:
         self._refused.clear()
+        self._refused.set_visibility(bool(members))
         if members:
             with self._refused:
                 error_panel(offset_reset.active_sentence(members))

@@ -75,7 +75,7 @@ class RegisterForm:
         text(t("Esc, then Tab leaves the editor."), "muted text-xs")
         label = t("Text of the schema")
         ui.run_javascript(PREPARE % (self._text.id, json.dumps(label)))
-        self._said = ui.element("div").classes("stack").props('aria-live="polite"').mark("verdict")
+        self._said = ui.element("div").classes("stack").props('aria-live="polite" data-part="verdict"')
 
     def _changed(self) -> None:
         """What was said is about another text."""
