@@ -17,48 +17,18 @@ from caudal.ui.words import t
 
 SCRIPT = Path(__file__).with_name("editor.js")
 LONGEST_IN_URL = 6000  # characters; browsers and proxies refuse longer addresses
-TYPES = frozenset(
-    [
-        "BOOLEAN",
-        "INT",
-        "INTEGER",
-        "BIGINT",
-        "DOUBLE",
-        "DECIMAL",
-        "VARCHAR",
-        "STRING",
-        "BYTES",
-        "DATE",
-        "TIME",
-        "TIMESTAMP",
-        "ARRAY",
-        "MAP",
-        "STRUCT",
-    ]
-)
-MORE_WORDS = frozenset(
-    [
-        "CHANGES",
-        "FINAL",
-        "SESSION",
-        "OR",
-        "REPLACE",
-        "IF",
-        "SOURCE",
-        "SINK",
-        "TYPE",
-        "KEY",
-        "PRIMARY",
-        "HEADERS",
-        "HEADER",
-        "VARIABLES",
-        "TYPES",
-        "FUNCTIONS",
-        "ADD",
-        "COLUMN",
-        "PERIOD",
-        "ESCAPE",
-    ]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TYPES = _words("BOOLEAN INT INTEGER BIGINT DOUBLE DECIMAL VARCHAR STRING BYTES DATE TIME TIMESTAMP ARRAY MAP STRUCT")
+MORE_WORDS = _words(
+    """
+    CHANGES FINAL SESSION OR REPLACE IF SOURCE SINK TYPE KEY PRIMARY HEADERS HEADER VARIABLES TYPES FUNCTIONS ADD COLUMN
+    PERIOD ESCAPE
+    """
 )
 
 
