@@ -42,13 +42,6 @@ class KsqlEditor:
         self.element.on("complete", self._complete)
         self.element.on("run", guarded(self._asked))
         self.hint = ui.html(_hint(), sanitize=False, tag="p").classes("ksql-hint muted").props('id="ksql-hint"')
-        ui.context.client.on_connect(self._furnish)
-
-    @property
-    def text(self) -> str:
-        return str(self.element.value or "")
-
-    def _furnish(self) -> None:
         given = {
             "label": t("KSQL statements"),
             "hint": "ksql-hint",
@@ -57,8 +50,12 @@ class KsqlEditor:
             "longest": LONGEST_IN_URL,
         }
         script = SCRIPT.read_text(encoding="utf-8")
-        script = script[script.index("async (id") :]
-        self.element.client.run_javascript(f"await ({script.rstrip()})({self.element.id}, {json.dumps(given)})")
+        furnish = f"({script[script.index('async (id') :].rstrip()})({self.element.id}, {json.dumps(given)})"
+        self.element.client.on_connect(lambda: self.element.client.run_javascript(furnish))
+
+    @property
+    def text(self) -> str:
+        return str(self.element.value or "")
 
     def _complete(self, event: events.GenericEventArguments) -> None:
         asked = event.args
