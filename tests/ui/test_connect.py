@@ -90,6 +90,8 @@ def test_a_connector_is_made_from_the_form_after_a_wrong_field_was_corrected(
     expect(page.get_by_role("heading", level=1)).to_have_text("New connector")
     page.get_by_label("Name *").fill("made-by-hand")
     field(page, "kafka.topic").fill("made")
+    offered = page.locator("datalist#" + str(field(page, "quickstart").get_attribute("list")) + " option")
+    assert "users" in offered.evaluate_all("options => options.map(option => option.value)")
     field(page, "quickstart").fill("users")
     field(page, "max.interval").fill("soon")
     wrong = page.locator(".connect-field", has=field(page, "max.interval"))
