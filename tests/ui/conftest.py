@@ -130,7 +130,7 @@ def browser_context(_browser: Browser) -> Iterator[BrowserContext]:
     context = _browser.new_context(viewport=WINDOW, locale="en-US", color_scheme="light")  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE)
     outside: list[str] = []
-    context.on("request", lambda request: _is_outside(request.url) and outside.append(request.url))
+    context.on("request", lambda request: outside.extend([request.url] if _is_outside(request.url) else []))
     yield context
     context.close()
     assert not outside, f"the page fetched from outside: {outside}"
@@ -149,7 +149,7 @@ def browser_page(browser_context: BrowserContext) -> Iterator[Page]:
 @pytest.fixture
 def axe() -> Callable[[Page], None]:
     """Fails on serious and critical findings of axe-core."""
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     def check(page: Page) -> None:
         found: dict[str, Any] = Axe().run(page).response

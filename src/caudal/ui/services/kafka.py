@@ -92,7 +92,7 @@ class Kafka:
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
-        return dict(zip(futures, answers, strict=True))  # type: ignore[arg-type]
+        return dict(zip(futures, answers, strict=True))
 
     def explain(self, error: Exception) -> UiError:
         from confluent_kafka import KafkaError
