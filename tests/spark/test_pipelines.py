@@ -64,7 +64,8 @@ def test_paused_and_resumed_from_outside_it_loses_and_doubles_nothing(
     kafka.until(lambda: figures(follower, name)["read"].get(f"{name}-n-repartition"), 700)
     told = figures(follower, name)
     assert told["written"][f"{name}-n-repartition"] == 700 and told["written"][target] >= 7
-    assert told["records"] == 1401 and told["state"] == "RUNNING" and told["failure"] is None
+    assert told["records"] == 1401 and told["in"] == 701 and told["out"] == told["written"][target]
+    assert told["state"] == "RUNNING" and told["failure"] is None
     kafka.until(lambda: figures(follower, name)["state_rows"], 7)
     assert told["stream_time"] > 1_600_000_000_000
     about = seen(follower, name)

@@ -47,6 +47,9 @@ class InProcessPipeline:
         self._connection = {"bootstrap.servers": bootstrap, "log_level": 0}
         self._builder = example(application)
         self._topology = self._builder.build()
+        self._repartitions = [
+            topic.name for topic in self._topology.internal_topics.values() if topic.kind == "repartition"
+        ]
         self._origin = origin or {"kind": "streams", "program": "orders.py"}
         self._read: Counter[str] = Counter()
         self._written: Counter[str] = Counter()
@@ -84,6 +87,9 @@ class InProcessPipeline:
                     number += 1
                     order = {"user": USERS[number % 5], "amount": number % 10 - 1}
                     driver.pipe_input("orders", str(number), order, timestamp=int(time.time() * 1000))
+                    if order["amount"] > 0:
+                        self._written.update(self._repartitions)
+                        self._read.update(self._repartitions)
                 self._read["orders"] += PER_BEAT
                 for topic in OUTPUTS:
                     self._written[topic] += len(driver.read_outputs(topic))
@@ -119,8 +125,8 @@ class InProcessPipeline:
 
     def figures(self) -> dict[str, Any]:
         counters = {
-            "in": sum(self._read.values()),
-            "out": sum(self._written.values()),
+            "in": self._read["orders"] + self._read["customers"],
+            "out": sum(self._written[topic] for topic in OUTPUTS),
             "commits": self._read["orders"] / 40,
         }
         counters |= {f"r/{topic}": count for topic, count in self._read.items()}
@@ -130,8 +136,8 @@ class InProcessPipeline:
         return {
             "state": self.state,
             "failure": None,
-            "records": counters["in"],
-            "emitted": counters["out"],
+            "in": counters["in"],
+            "out": counters["out"],
             "commits": int(counters["commits"]),
             "restarts": 0,
             "dropped": {},

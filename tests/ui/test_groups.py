@@ -113,7 +113,7 @@ def test_a_group_shows_its_lag_by_partition_and_its_members(
     line = page.get_by_role("row").filter(has_text=topic).first
     expect(line.get_by_role("cell")).to_have_text([topic, "0", "60", "100", "40", "worker-1"])
     expect(line.get_by_role("link", name=topic)).to_have_attribute("href", f"/topics/{topic}")
-    expect(page.get_by_role("img", name="Lag over the last hour")).to_be_visible()
+    expect(page.get_by_role("img", name="Lag over time")).to_be_visible()
     shot(page, "group-lag")
     axe(page)
     page.get_by_role("link", name="Members").click()
@@ -254,10 +254,11 @@ def test_a_member_that_came_after_the_preview_stops_the_reset(
 def test_the_whole_reset_goes_by_keyboard(platform: RunningPlatform, browser_page: Page, group: str) -> None:
     page = browser_page
     page.goto(f"{platform.url}/groups/{group}?tab=reset")
-    page.get_by_role("radio", name="Earliest: read everything again").focus()
-    for _ in range(2):
-        page.keyboard.press("ArrowDown")
+    page.get_by_role("radio", name="An offset").focus()
+    page.keyboard.press("Space")
     expect(page.get_by_role("radio", name="An offset")).to_be_checked()
+    for _ in range(3):  # past the other radio buttons
+        page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(page.get_by_role("textbox", name="Offset", exact=True)).to_be_focused()
     page.keyboard.type("7")

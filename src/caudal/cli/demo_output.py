@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from caudal.cli.output import print_json
@@ -51,6 +52,28 @@ class Steps:
 
     def __exit__(self, *exception: object) -> None:
         self._progress.stop()
+
+
+@contextlib.contextmanager
+def without_netlib() -> Iterator[None]:
+    """MLlib's linear algebra says on stderr where it looked for native libraries. Java's own does here."""
+
+    class Filtered:
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        def write(self, text: str) -> int:
+            return len(text) if text.startswith("netlib-") else int(self._stream.write(text))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._stream, name)
+
+    whole = sys.stderr
+    sys.stderr = Filtered(whole)
+    try:
+        yield
+    finally:
+        sys.stderr = whole
 
 
 def print_night(outcome: Outcome, as_json: bool) -> None:

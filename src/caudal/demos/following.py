@@ -21,9 +21,10 @@ Take = Callable[[str, str, Any, tuple[int, int, int]], None]
 
 
 class Follower:
-    """Starts at once; `close` ends it. `wait_caught_up` is for those who want everything that was there."""
+    """Starts at once; `close` ends it. `wait_caught_up` is for those who want everything that was there. Values are
+    JSON, or bytes with `raw`."""
 
-    def __init__(self, config: Mapping[str, Any], topics: Iterable[str], take: Take) -> None:
+    def __init__(self, config: Mapping[str, Any], topics: Iterable[str], take: Take, *, raw: bool = False) -> None:
         self._config = {
             "log_level": 0,
             **config,
@@ -36,6 +37,7 @@ class Follower:
         }
         self._topics = list(topics)
         self._take = take
+        self._read = bytes if raw else json.loads
         self._stop = threading.Event()
         self._caught_up = threading.Event()
         self.error: str | None = None  # what Kafka said last, while it says nothing else
@@ -100,4 +102,4 @@ class Follower:
             return
         value = message.value()
         place = (partition, message.offset(), message.timestamp()[1])
-        self._take(topic, (message.key() or b"").decode(), None if value is None else json.loads(value), place)
+        self._take(topic, (message.key() or b"").decode(), None if value is None else self._read(value), place)

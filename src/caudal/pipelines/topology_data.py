@@ -78,10 +78,10 @@ def _words(name: str) -> str:
 
 
 def _text(node: ProcessorNode) -> str:
-    """The user's function, if the step has one."""
+    """The user's function, if the step has one; where an aggregate begins says little."""
     for one in dataclasses.fields(node.step):  # type: ignore[arg-type]  # every step is a dataclass
         value = getattr(node.step, one.name)
-        if isinstance(value, Function):
+        if isinstance(value, Function) and one.name != "initializer":
             return _shortened(_readable(str(value)))
     return ""
 

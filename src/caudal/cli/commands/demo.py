@@ -49,9 +49,7 @@ def elections(
     votes: Annotated[int, typer.Option("--votes", min=5_000, help="About so many votes are cast.")] = 1_000_000,
     seed: Annotated[int, typer.Option("--seed", help="The same seed is the same country.")] = 7,
     speed: Speed = None,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Night after night, until stopped.")
-    ] = False,
+    serve: Annotated[bool, typer.Option("--serve", help="Night after night, until stopped.")] = False,
     with_chess: Annotated[
         bool, typer.Option("--with-chess", help="With --serve: games of chess too, on the same Spark.")
     ] = False,
@@ -66,6 +64,7 @@ def elections(
     The result is compared with what was really voted; exit code 0 means that every figure is right.
     """
     _check_spark()
+    from caudal.cli.demo_output import without_netlib
     from caudal.demos.elections.demonstration import Demonstration
     from caudal.demos.elections.simulation import Country
 
@@ -76,7 +75,7 @@ def elections(
     country = Country.of(seed, votes)
     client = key_values(properties, "-X")
     stop = _stops(stop_on_stdin_eof) if serve else threading.Event()
-    with _kafka(bootstrap, state_dir) as (address, folder):
+    with _kafka(bootstrap, state_dir) as (address, folder), without_netlib():
         try:
             with Demonstration(
                 address, country, registry=registry, client=client, state_dir=folder, with_chess=with_chess
@@ -107,11 +106,11 @@ def chess(
 
     if game not in GAMES:
         raise UsageError(f"--game takes {', '.join(GAMES)}, not '{game}'")
-    from caudal.cli.demo_output import Steps, print_game
+    from caudal.cli.demo_output import Steps, print_game, without_netlib
     from caudal.demos.chess.running import play_game
 
     client = key_values(properties, "-X")
-    with _kafka(bootstrap, state_dir) as (address, folder):
+    with _kafka(bootstrap, state_dir) as (address, folder), without_netlib():
         try:
             with Steps({"spark": "Spark starts", "moves": "Moves"}, quiet=as_json) as steps:
                 outcome = play_game(address, GAMES[game], speed, steps.said, client=client, state_dir=folder)

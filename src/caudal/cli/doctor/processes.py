@@ -9,6 +9,8 @@ from typing import Any
 from caudal.cli.doctor.check import Answer, Situation, check, note
 
 SETTLED_SECONDS = 10.0  # children of a parent that has just ended may be about to end too
+# Who takes over the children of the dead, beside process 1.
+INITS = frozenset({"systemd", "init", "tini", "dumb-init", "docker-init", "launchd"})
 
 
 @check("leftover processes")
@@ -19,11 +21,20 @@ def check_leftover_processes(_: Situation) -> Iterator[Answer]:
     for process in psutil.process_iter(["pid", "ppid", "cmdline", "create_time", "status"]):
         found = process.info
         words: list[str] = found["cmdline"] or []
-        if found["ppid"] != 1 or time.time() - found["create_time"] < SETTLED_SECONDS:
-            continue
         what = _name(words)
-        if what is not None and found["status"] != psutil.STATUS_ZOMBIE:
+        if what is None or time.time() - found["create_time"] < SETTLED_SECONDS:
+            continue
+        if found["status"] != psutil.STATUS_ZOMBIE and _is_orphan(found["ppid"]):
             yield note(f"{what} (pid {found['pid']}) has outlived whoever started it", f"kill {found['pid']}")
+
+
+def _is_orphan(parent: int) -> bool:
+    import psutil
+
+    try:
+        return parent == 1 or psutil.Process(parent).name() in INITS
+    except psutil.Error:
+        return True
 
 
 def _name(words: list[Any]) -> str | None:

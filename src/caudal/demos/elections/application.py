@@ -140,7 +140,7 @@ def with_projection(row: Row, model: Row | None) -> Row:
 def is_sample(code: str, row: Row) -> bool:
     """One count in so many, and the last: what the next model learns from."""
     every = max(1, row["stations_total"] // MARKS)
-    return row["stations"] == row["stations_total"] or row["stations"] % every == 0
+    return bool(row["stations"] == row["stations_total"] or row["stations"] % every == 0)
 
 
 # -- turnout -----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from caudal.demos.elections.simulation import Country
 from caudal.demos.elections.standings import FOLLOWED, Standings
 from caudal.demos.following import Follower, Take
 from caudal.demos.hosting import demo_host, spark_session
+from caudal.streams import StreamsBuilder
 
 CATCH_UP_SECONDS = 30.0
 STEP_SECONDS = 0.1
@@ -49,15 +50,15 @@ class Demonstration:
         self._registry = registry
         self._state_dir = state_dir
         self.with_chess = with_chess
-        self._config: dict[str, Any] = {"log_level": 0, "bootstrap.servers": bootstrap, **self._client}
-        self.admin = AdminClient(self._config)
+        self.config: dict[str, Any] = {"log_level": 0, "bootstrap.servers": bootstrap, **self._client}
+        self.admin = AdminClient(self.config)
         topics.create(self.admin)
-        self._teller = Producer({**self._config, "enable.idempotence": True})
+        self._teller = Producer({**self.config, "enable.idempotence": True})
         self._host = demo_host()
         self._applications: list[Any] = []
         self.standings = Standings()
         self.watchers: list[Take] = []
-        self._follower = Follower(self._config, FOLLOWED, self._take)
+        self._follower = Follower(self.config, FOLLOWED, self._take)
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -65,13 +66,13 @@ class Demonstration:
         """Starts the application; its state goes to the status topic as it changes."""
         from caudal.streams.application import Application, add_all
 
-        builders = [elections(self._registry)]
+        builders: list[tuple[StreamsBuilder, dict[str, str]]] = [(elections(self._registry), {})]
         if self.with_chess:
-            from caudal.demos.chess.application import chess
+            from caudal.demos.chess.application import HANDLERS, chess
             from caudal.demos.chess.topics import create
 
             create(self.admin)
-            builders.append(chess())
+            builders.append((chess(), HANDLERS))
         self._applications = [
             Application(
                 builder,
@@ -80,8 +81,9 @@ class Demonstration:
                 state_dir=self._state_dir,
                 client=self._client,
                 host=self._host,
+                **handlers,  # type: ignore[arg-type]
             )
-            for builder in builders
+            for builder, handlers in builders
         ]
         self._applications[0].add_state_listener(lambda new, old: self.tell_state(new.value))
         self.tell_state("STARTING")
@@ -131,7 +133,7 @@ class Demonstration:
     # -- the nights ----------------------------------------------------------------------------------------------------
 
     def feeder(self) -> Feeder:
-        return Feeder(self._config, self.country, topics.value_serdes(self._registry))
+        return Feeder(self.config, self.country, topics.value_serdes(self._registry))
 
     def position(self) -> Position:
         """How far the nights were when somebody last sent something."""

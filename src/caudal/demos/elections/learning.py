@@ -79,7 +79,7 @@ def learn(session: Any, bootstrap: str, client: dict[str, str] | None = None) ->
 def _training_rows(samples: list[tuple[str, Any]]) -> list[tuple[float, ...]]:
     """One per partial count and party: what was known, and how far the final share was away from the counted one."""
     finals = {(row["night"], code): row for code, row in samples if row["stations"] == row["stations_total"]}
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for code, row in samples:
         final = finals.get((row["night"], code))
         if final is None or row["stations"] == row["stations_total"] or not row["stations"]:

@@ -2,8 +2,8 @@
 it. How the model is learnt is in `learning.py`.
 
 Who has counted is not like who has not: small places are first. But we know how the same stations voted last time, so
-a part of the error is known. Everything that is corrected is multiplied by what is still to be counted: with all votes
-in, the projection is the result, and its interval is empty.
+a part of the error is known. Every correction, and the width of the interval, is multiplied by what is still to be
+counted: with all votes in, the projection is the result and nothing else.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def nationwide(rows: Rows, places: Rows) -> dict[str, Estimate]:
     """The country's shares, from the communities' projections, each by the votes that it will have. A community that
     has not begun is taken as last time (`places`), with the swing of the others. Empty while none has a projection.
 
-    The communities' errors are taken as independent; what they have in common is in each one's variance.
+    The intervals add up: what the cities have in common is in all communities, so their errors go together.
     """
     begun = {code: row for code, row in rows.items() if row.get("projection")}
     if not begun:
@@ -81,18 +81,17 @@ def nationwide(rows: Rows, places: Rows) -> dict[str, Estimate]:
         swing = sum(
             weights[code] * (row["projection"][party][0] - share(row["previous"], party)) for code, row in begun.items()
         )
-        middle = variance = 0.0
+        middle = reach = 0.0
         for code, weight in weights.items():
             row = begun.get(code)
             if row is not None:
                 value, low, high = row["projection"][party]
                 middle += weight / total * value
-                variance += (weight / total * (high - low) / 2) ** 2
+                reach += weight / total * (high - low) / 2
             else:
                 last = share(places[code]["previous"], party)
                 middle += weight / total * max(0.0, last + swing / counted)
-                variance += (weight / total * UNBEGUN) ** 2
-        reach = math.sqrt(variance)
+                reach += weight / total * UNBEGUN
         result[party] = Estimate(middle, max(0.0, middle - reach), min(1.0, middle + reach))
     return result
 

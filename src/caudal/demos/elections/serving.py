@@ -23,6 +23,8 @@ def serve(demonstration: Demonstration, speed: float, stop: threading.Event) -> 
     demonstration.start()
     feeder = demonstration.feeder()
     learner = threading.Thread(target=_keep_learning, args=(demonstration, stop), name="caudal-learner", daemon=True)
+    if demonstration.with_chess:
+        threading.Thread(target=_play_chess, args=(demonstration, stop), name="caudal-chess", daemon=True).start()
     try:
         while not stop.is_set():
             _night(demonstration, feeder, speed, stop, learner)
@@ -63,3 +65,17 @@ def _keep_learning(demonstration: Demonstration, stop: threading.Event) -> None:
             except Exception as error:  # the projection is an extra: the count goes on without it
                 log.warning("no new model: %s", error)
         stop.wait(2)
+
+
+def _play_chess(demonstration: Demonstration, stop: threading.Event) -> None:
+    from caudal.demos.chess.feeding import keep_playing
+    from caudal.demos.chess.replay import Replay
+    from caudal.demos.chess.topics import SQUARES
+    from caudal.demos.following import Follower
+
+    replay = Replay()
+    follower = Follower(demonstration.config, [SQUARES], replay.take)
+    caught_up = follower.wait_caught_up(60)
+    follower.close()
+    if caught_up and demonstration.wait_running(stop):
+        keep_playing(demonstration.config, replay, stop)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from caudal.demos.elections.country import COMMUNITIES, PARTIES
 from caudal.demos.elections.simulation import Count, Election, Turnout, by_party
+from caudal.demos.hosting import create_topics
 from caudal.serde import Json, Serde
 
 if TYPE_CHECKING:
@@ -78,18 +79,9 @@ def value_serdes(registry: str | None) -> dict[str, Serde]:
     return {COUNTS: Avro(COUNT_SCHEMA, registry=registry), TURNOUT: Avro(TURNOUT_SCHEMA, registry=registry)}
 
 
-def create(admin: AdminClient, replication_factor: int = -1) -> None:
+def create(admin: AdminClient) -> None:
     """Makes the topics that are not there."""
-    from confluent_kafka import KafkaError, KafkaException
-    from confluent_kafka.admin import NewTopic
-
-    wanted = [NewTopic(name, count, replication_factor, config=config) for name, (count, config) in TOPICS.items()]
-    for future in admin.create_topics(wanted, operation_timeout=15, request_timeout=30).values():
-        try:
-            future.result()
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise
+    create_topics(admin, TOPICS)
 
 
 def midnight() -> int:

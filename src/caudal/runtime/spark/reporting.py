@@ -43,6 +43,7 @@ class ReportedApplication:
         self._spark = spark
         self._obey = obey
         self._meter = RateMeter()
+        self._internal = frozenset(application.topology.internal_topics)
         settings = hosted.settings
         self._fixed: dict[str, Any] = {
             "origin": dict(origin) if origin is not None else {"kind": "streams", "program": _program()},
@@ -72,7 +73,11 @@ class ReportedApplication:
     def figures(self) -> dict[str, Any]:
         metrics = self._hosted.metrics
         whole, live = metrics.snapshot(), metrics.live()
-        counters = {"in": whole["records"], "out": whole["emitted"], "commits": whole["commits"]}
+        counters = {
+            "in": self._external(live["read"], whole["records"]),
+            "out": self._external(live["written"], whole["emitted"]),
+            "commits": whole["commits"],
+        }
         counters.update({f"r/{topic}": count for topic, count in live["read"].items()})
         counters.update({f"w/{topic}": count for topic, count in live["written"].items()})
         rates = self._meter.update(time.monotonic(), counters)
@@ -80,6 +85,8 @@ class ReportedApplication:
         return {
             **{name: whole[name] for name in _TOTALS},
             **live,
+            "in": counters["in"],
+            "out": counters["out"],
             "state": self._hosted.state.value,
             "failure": self._hosted.failure,
             "rate": {name: rates[name] for name in ("in", "out", "commits")},
@@ -87,6 +94,13 @@ class ReportedApplication:
             "write_rate": {topic: rates[f"w/{topic}"] for topic in live["written"]},
             "tasks": dict(list(tasks.items())[:MOST_TASKS]),
         }
+
+    def _external(self, by_topic: Mapping[str, int], all_of_them: int) -> int:
+        """Records over the border of the application: what it sends to itself does not count. Native plans with several
+        sinks only know the sum, and have no topics of their own."""
+        return (
+            sum(count for topic, count in by_topic.items() if topic not in self._internal) if by_topic else all_of_them
+        )
 
     def obey(self, order: Order) -> None:
         if self._obey is not None:

@@ -1,4 +1,4 @@
-"""The drawing of a topology: nothing overlaps, data goes to the right, boxes hold what is theirs, text is escaped."""
+"""The drawing of a topology: nothing overlaps, data goes down, boxes hold what is theirs, text is escaped."""
 
 from __future__ import annotations
 
@@ -82,18 +82,18 @@ def test_boxes_hold_their_nodes_and_stores(topology: dict[str, Any]) -> None:
 
 
 @TOPOLOGIES
-def test_inside_a_box_data_goes_to_the_right(topology: dict[str, Any]) -> None:
+def test_inside_a_box_data_goes_down(topology: dict[str, Any]) -> None:
     layout = lay_out(topology)
     for link in layout.links:
         if link.kind == "data" and link.source.startswith("node:") and link.target.startswith("node:"):
-            assert layout.items[link.source].x < layout.items[link.target].x
+            assert layout.items[link.source].y < layout.items[link.target].y
 
 
 def test_between_boxes_too_where_there_is_no_loop() -> None:
     layout = lay_out(orders())
     for link in layout.links:
         if link.kind == "data":
-            assert layout.items[link.source].x + layout.items[link.source].width < layout.items[link.target].x
+            assert layout.items[link.source].y + layout.items[link.source].height < layout.items[link.target].y
 
 
 def test_an_empty_topology_has_an_empty_drawing() -> None:

@@ -94,6 +94,8 @@ class _Editor:
         else:
             if self._old_name is None:
                 self._name_card()
+            # Once before it is drawn: which values are recommended, and which fields mean something.
+            form.answered(await self._client.validate(self._plugin, {**self._stored, CLASS: self._plugin}))
             self._more = beside_fields(shown, form.fields)
             self._view = FormView(form, filled(form, shown), self._validate)
         self._foot()

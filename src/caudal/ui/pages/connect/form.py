@@ -32,6 +32,7 @@ class FormView:
         self._controls: dict[str, Any] = {}
         self._boxes: dict[str, ui.element] = {}
         self._places: dict[str, tuple[ui.element, ui.expansion | None]] = {}
+        self._offered: dict[str, ui.html] = {}
         self._timer: ui.timer | None = None
         self._root = ui.element("div").classes("connect-form")
         self._draw()
@@ -110,8 +111,7 @@ class FormView:
             made.props("stack-label")
         if one.control is Control.NUMBER:
             made.props('inputmode="numeric"')
-        if one.recommended:
-            self._suggest(one, made)
+        self._suggest(one, made)
         return made
 
     def _remove_button(self, one: Field, made: ui.input) -> None:
@@ -124,11 +124,11 @@ class FormView:
         ui.button(icon="close", color=None, on_click=remove).props(f'flat dense size="sm" aria-label="{escape(label)}"')
 
     def _suggest(self, one: Field, made: ui.input) -> None:
-        """The browser's own list: others may be typed as well."""
+        """The browser's own list: others may be typed as well. A validation may bring other ones."""
         identity = f"list-{made.id}"
-        options = "".join(f'<option value="{escape(value)}"></option>' for value in one.recommended)
-        ui.html(options, sanitize=False, tag="datalist").props(f'id="{identity}"')
+        offered = ui.html(_options(one), sanitize=False, tag="datalist").props(f'id="{identity}"')
         made.props(f'list="{identity}"')
+        self._offered[one.name] = offered
 
     def _take(self, one: Field, value: Any) -> None:
         self._touched.add(one.name)
@@ -166,6 +166,8 @@ class FormView:
             if control is None:
                 continue
             self._boxes[one.name].set_visibility(one.visible or bool(wrong))
+            if one.name in self._offered and self._offered[one.name].content != _options(one):
+                self._offered[one.name].content = _options(one)
             if isinstance(control, ui.input):
                 message = " ".join(wrong) or None
                 if control.error != message:
@@ -183,6 +185,10 @@ class FormView:
             if one.errors and isinstance(control, ui.input):
                 control.run_method("focus")
                 return
+
+
+def _options(one: Field) -> str:
+    return "".join(f'<option value="{escape(value)}"></option>' for value in one.recommended)
 
 
 def _about(one: Field) -> str:

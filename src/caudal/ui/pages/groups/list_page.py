@@ -25,7 +25,7 @@ from caudal.ui.components import (
     set_query,
     url,
 )
-from caudal.ui.pages.groups.state import lag_tone, state_tone, state_word
+from caudal.ui.pages.groups.figures import figure, lag_tone, state_tone, state_word
 from caudal.ui.platform import platform
 from caudal.ui.services import groups, share_groups
 from caudal.ui.services.errors import UiError
@@ -108,9 +108,9 @@ def _row(group: Summary) -> dict[str, Any]:
         "id": group.name,
         "name": {"text": group.name, "href": url("groups", group.name)},
         "state": {"text": state_word(group.state), "tone": state_tone(group.state), "title": group.error},
-        "members": {"text": number(group.members), "sort": group.members},
+        "members": figure(group.members),
         "topics": number(group.topics),
-        "lag": {"text": number(group.lag), "tone": lag_tone(group.lag), "sort": -1 if group.lag is None else group.lag},
+        "lag": {**figure(group.lag), "tone": lag_tone(group.lag)},
         "coordinator": group.coordinator,
     }
 

@@ -29,11 +29,15 @@ from caudal.ui.components import (
     text,
     url,
 )
+from caudal.ui.components.buttons import button
+from caudal.ui.pages.groups.figures import figure
 from caudal.ui.platform import platform
 from caudal.ui.services import groups, offset_reset
 from caudal.ui.services.groups import Group
 from caudal.ui.services.offset_reset import KINDS, FieldError, Plan
 from caudal.ui.words import t, tn
+
+COLUMNS = "display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 0.6rem 1rem"
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class ResetForm:
         self._on_done = on_done
         self._choices: list[TopicChoice] = []
         self._plan: Plan | None = None
+        self._changes = 0
 
     async def build(self) -> None:
         cluster = await platform().kafka.cluster()
@@ -62,9 +67,7 @@ class ResetForm:
         with card(t("Partitions")):
             self._topic_fields()
         with ui.row().classes("items-center gap-2"):
-            ui.button(t("Preview"), icon="visibility", on_click=guarded(self.preview)).props(
-                "unelevated no-caps"
-            ).classes("primary")
+            button(t("Preview"), self.preview, icon="visibility", look="primary")
             text(t("Nothing is changed before you apply it."), "muted")
         self._result = ui.element("div").classes("w-full stack").props('aria-live="polite"')
         self._show_refusal(len(self._group.members))
@@ -85,7 +88,7 @@ class ResetForm:
         asked = query_parameter("to")
         kind = asked if asked in KINDS else "earliest"
         self._kind = ui.radio(options, value=kind, on_change=self._kind_changed)
-        self._kind.props["aria-label"] = t("Where the group goes on")
+        self._kind.props("dense").style(COLUMNS).props["aria-label"] = t("Where the group goes on")
         self._value = ui.input(value=query_parameter("value"), on_change=self._changed)
         self._value.props("outlined dense").classes("w-full").style("max-width: 28rem")
         self._value.on("keydown.enter", guarded(self.preview))
@@ -146,6 +149,7 @@ class ResetForm:
     def _changed(self) -> None:
         """What was shown is no longer what would be done."""
         self._plan = None
+        self._changes += 1
         self._value.error = None
         self._result.clear()
         for choice in self._choices:
@@ -193,36 +197,24 @@ class ResetForm:
         if target is None or places is None:
             return
         set_query(to=self._kind.value, value=self._value.value, topics=self._topics_text(), preview=1)
-        self._plan = await offset_reset.plan(platform().kafka, self._group.name, places, target)
+        asked = self._changes
+        plan = await offset_reset.plan(platform().kafka, self._group.name, places, target)
         members = await groups.member_count(platform().kafka, self._group.name)
+        if asked != self._changes:  # while Kafka was asked, the form became another
+            return
+        self._plan = plan
         self._show_refusal(members)
         with self._result, card(t("Preview")):
             if target.kind == "time":
                 text(t("First record at or after {time}", time=time_text(target.value)), "muted")
-            text(_outcome(self._plan))
-            if self._plan.missing:
-                names = ", ".join(f"{topic}-{partition}" for topic, partition in self._plan.missing[:10])
+            text(_outcome(plan))
+            if plan.missing:
+                names = ", ".join(f"{topic}-{partition}" for topic, partition in plan.missing[:10])
                 text(t("Left out, for they are gone or do not answer: {partitions}", partitions=names), "warn")
-            await self._plan_table(self._plan).refresh()
-            apply = ui.button(t("Apply"), icon="check", on_click=guarded(self.apply)).props("unelevated no-caps")
-            apply.classes("danger")
-            apply.set_enabled(not members and bool(self._plan.moves))
-
-    def _plan_table(self, plan: Plan) -> PagedTable:
-        rows = [_move_row(move) for move in plan.moves]
-        return PagedTable(
-            [
-                Column("topic", t("Topic"), sortable=True),
-                Column("partition", t("Partition"), kind="number", sortable=True),
-                Column("committed", t("Now"), kind="number", sortable=True),
-                Column("new", t("New"), kind="number", sortable=True),
-                Column("change", t("Difference"), kind="number", sortable=True),
-                Column("note", t("Note")),
-            ],
-            lambda query: page_of(rows, query),
-            label=t("What the reset would do"),
-            prefix="plan_",
-        )
+            await _plan_table(plan).refresh()
+            with ui.row():
+                apply = button(t("Apply"), self.apply, icon="check", look="danger")
+                apply.set_enabled(not members and bool(plan.moves))
 
     async def apply(self) -> None:
         plan = self._plan
@@ -234,14 +226,16 @@ class ResetForm:
         await offset_reset.apply(platform().kafka, plan)
         self._plan = None
         self._result.clear()
-        set_query(preview=None)
-        with self._result, card():
-            text(tn("Done: {n} partition was set.", "Done: {n} partitions were set.", len(plan.moves)), "good")
-        notify_success(t("The offsets of {group} are reset.", group=plan.group))
-        await self._on_done()
+        with self._result:  # the button that was pressed is gone with what it stood in
+            with card():
+                text(tn("Done: {n} partition was set.", "Done: {n} partitions were set.", len(plan.moves)), "good")
+            set_query(preview=None)
+            notify_success(t("The offsets of {group} are reset.", group=plan.group))
+            await self._on_done()
 
     def _show_refusal(self, members: int) -> None:
         self._refused.clear()
+        self._refused.set_visibility(bool(members))
         if members:
             with self._refused:
                 error_panel(offset_reset.active_sentence(members))
@@ -270,6 +264,23 @@ def _outcome(plan: Plan) -> str:
     )
 
 
+def _plan_table(plan: Plan) -> PagedTable:
+    rows = [_move_row(move) for move in plan.moves]
+    return PagedTable(
+        [
+            Column("topic", t("Topic"), sortable=True),
+            Column("partition", t("Partition"), kind="number", sortable=True),
+            Column("committed", t("Now"), kind="number", sortable=True),
+            Column("new", t("New"), kind="number", sortable=True),
+            Column("change", t("Difference"), kind="number", sortable=True),
+            Column("note", t("Note")),
+        ],
+        lambda query: page_of(rows, query),
+        label=t("What the reset would do"),
+        prefix="plan_",
+    )
+
+
 def signed(change: int | None) -> str:
     """5 → '+5', -5 → '−5'."""
     if not change:
@@ -285,8 +296,8 @@ def _move_row(move: Move) -> dict[str, Any]:
     return {
         "topic": {"text": move.topic, "href": url("topics", move.topic)},
         "partition": move.partition,
-        "committed": {"text": number(move.committed), "sort": -1 if move.committed is None else move.committed},
-        "new": {"text": number(move.new), "sort": move.new},
+        "committed": figure(move.committed),
+        "new": figure(move.new),
         "change": {
             "text": "–"
             if change is None

@@ -12,14 +12,8 @@ from caudal.ui.services.ksql import Ksql
 from caudal.ui.services.ksql_completion import Column
 from caudal.ui.words import t
 
-TONES = {
-    "RUNNING": "good",
-    "PAUSED": "info",
-    "ERROR": "bad",
-    "STARTING": "warn",
-    "CREATED": "warn",
-    "RESTARTING": "warn",
-}
+TONES = {"RUNNING": "good", "PAUSED": "info", "ERROR": "bad"}
+ON_ITS_WAY = "warn"  # CREATED, STARTING, RESTARTING, STANDBY
 STYLES = Path(__file__).with_name("ksql.css")
 
 

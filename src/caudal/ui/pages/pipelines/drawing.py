@@ -13,7 +13,7 @@ from caudal.ui.components import url
 from caudal.ui.pages.pipelines.layout import Item, Layout, Link
 from caudal.ui.words import t
 
-LONGEST = 24  # letters on an item
+LETTER = 7.0  # the width of one, of a fixed width
 BEND = 0.5
 SMALLEST = 0.62  # how far it may shrink to fit; below that it scrolls
 
@@ -30,8 +30,9 @@ def svg(layout: Layout, application: str, label: str) -> str:
     order = {"sub": 0}
     items = sorted(layout.items.values(), key=lambda item: order.get(item.kind, 1))
     boxes = [item for item in items if item.kind == "sub"]
-    parts += [_box(item) for item in boxes]
+    parts += [f'<g class="t-sub">{_rect(item, 10)}</g>' for item in boxes]
     parts += [_link(layout, link) for link in layout.links]
+    parts += [_title(item) for item in boxes]
     parts += [_item(item, application) for item in items if item.kind != "sub"]
     parts += [_rate(layout, link) for link in layout.links if link.kind == "data"]
     return "".join([*parts, "</svg>"])
@@ -43,13 +44,12 @@ def edge_id(edge: Edge) -> str:
     return f"{source}→{target}"
 
 
-def _box(item: Item) -> str:
+def _title(item: Item) -> str:
     title = t("Sub-topology {number}", number=item.data["id"])
     if item.data.get("global"):
         title += f" · {t('global table')}"
     return (
-        f'<g class="t-sub"><rect x="{item.x:.1f}" y="{item.y:.1f}" width="{item.width:.1f}" height="{item.height:.1f}" '
-        f'rx="10"/><text x="{item.x + 16:.1f}" y="{item.y + 20:.1f}">{escape(title)}'
+        f'<g class="t-sub"><text x="{item.x + 16:.1f}" y="{item.y + 20:.1f}">{escape(title)}'
         f'<tspan class="t-figure" dx="10" data-figure="{escape(item.id)}"></tspan></text></g>'
     )
 
@@ -60,13 +60,17 @@ def _item(item: Item, application: str) -> str:
     if item.kind == "store":
         return _store(item)
     data = item.data
-    first = data.get("step") or {"source": t("source"), "sink": t("sink")}.get(item.kind, item.kind)
-    second = data.get("text") or _without_prefix(str(data["name"]))
     name = escape(str(data["name"]))
+    second = str(data.get("text") or _without_prefix(str(data["name"])))
+    if item.kind == "processor":
+        texts = _texts(item, str(data.get("step")), second)
+    else:  # the topic beside it says the rest
+        first = {"source": t("source"), "sink": t("sink")}.get(item.kind, item.kind)
+        texts = _text(item, f"{first} {second}", item.y + item.height / 2 + 4)
     more = escape(f": {data['text']}") if data.get("text") else ""
     return (
         f'<g class="t-node t-{item.kind}" data-node="{name}"><title>{name}{more}</title>'
-        f"{_rect(item, 6)}{_texts(item, str(first), str(second))}</g>"
+        f"{_rect(item, 6 if item.kind == 'processor' else item.height / 2)}{texts}</g>"
     )
 
 
@@ -78,7 +82,7 @@ def _topic(item: Item, application: str) -> str:
     return (
         f'<a class="t-node t-topic{" t-internal" if internal else ""}" href="{escape(url("topics", name))}" '
         f'aria-label="{escape(t("Topic {name}", name=name))}"><title>{escape(name)}</title>'
-        f"{_rect(item, item.height / 2)}{_texts(item, first, shown, inset=20)}</a>"
+        f"{_rect(item, item.height / 2)}{_texts(item, first, shown)}</a>"
     )
 
 
@@ -94,7 +98,7 @@ def _store(item: Item) -> str:
     kind = str(item.data.get("kind", ""))
     return (
         f'<g class="t-node t-store"><title>{escape(f"{name} ({kind})")}</title><path d="{body}"/>'
-        f'<path class="t-rim" d="{rim}"/><text x="{x + 14:.1f}" y="{y + h / 2 + 8:.1f}">{escape(_cut(name))}</text></g>'
+        f'<path class="t-rim" d="{rim}"/>{_text(item, name, y + h / 2 + 8)}</g>'
     )
 
 
@@ -105,11 +109,12 @@ def _rect(item: Item, radius: float) -> str:
     )
 
 
-def _texts(item: Item, first: str, second: str, inset: float = 12) -> str:
-    return (
-        f'<text class="t-kind" x="{item.x + inset:.1f}" y="{item.y + 18:.1f}">{escape(_cut(first))}</text>'
-        f'<text x="{item.x + inset:.1f}" y="{item.y + 35:.1f}">{escape(_cut(second))}</text>'
-    )
+def _texts(item: Item, first: str, second: str) -> str:
+    return _text(item, first, item.y + 17, "t-kind") + _text(item, second, item.y + 34)
+
+
+def _text(item: Item, text: str, y: float, kind: str = "") -> str:
+    return f'<text class="t-mid {kind}" x="{item.middle:.1f}" y="{y:.1f}">{escape(_cut(text, item.width))}</text>'
 
 
 def _link(layout: Layout, link: Link) -> str:
@@ -120,26 +125,33 @@ def _link(layout: Layout, link: Link) -> str:
 
 
 def _path(source: Item, target: Item) -> str:
-    x1, y1, x2, y2 = source.x + source.width, source.middle, target.x, target.middle
-    reach = max(30.0, abs(x2 - x1) * BEND)
-    return f"M{x1:.1f} {y1:.1f} C{x1 + reach:.1f} {y1:.1f} {x2 - reach:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+    x1, y1, x2, y2 = source.middle, source.y + source.height, target.middle, target.y
+    reach = max(18.0, abs(y2 - y1) * BEND)
+    return f"M{x1:.1f} {y1:.1f} C{x1:.1f} {y1 + reach:.1f} {x2:.1f} {y2 - reach:.1f} {x2:.1f} {y2:.1f}"
 
 
 def _state_path(node: Item, store: Item) -> str:
-    x1, x2 = node.x + node.width / 2, store.x + store.width / 2
-    y1, y2 = (node.y + node.height, store.y) if store.y > node.y else (node.y, store.y + store.height)
-    bend = (y2 - y1) * BEND
-    return f"M{x1:.1f} {y1:.1f} C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2:.1f}"
+    """From side to side; a store of another row or box is reached in a bow."""
+    y1, y2 = node.y + node.height / 2, store.y + store.height / 2
+    right = store.x >= node.x
+    x1, x2 = (node.x + node.width, store.x) if right else (node.x, store.x + store.width)
+    bend = (x2 - x1) * BEND
+    return f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
 
 
 def _rate(layout: Layout, link: Link) -> str:
-    """Empty until a rate comes; above the middle of its edge."""
+    """Empty until a rate comes; where edges of several parents or children lie apart."""
     source, target = layout.items[link.source], layout.items[link.target]
-    x = (source.x + source.width + target.x) / 2
-    y = (source.middle + target.middle) / 2 - 6
-    return (
-        f'<text class="t-rate" x="{x:.1f}" y="{y:.1f}" data-rate="{escape(link.source)}→{escape(link.target)}"></text>'
-    )
+    x, y = _near_end(source, target)
+    edge = escape(f"{link.source}→{link.target}")
+    return f'<text class="t-rate" x="{x:.1f}" y="{y:.1f}" data-rate="{edge}"></text>'
+
+
+def _near_end(source: Item, target: Item) -> tuple[float, float]:
+    x1, y1, x2, y2 = source.middle, source.y + source.height, target.middle, target.y
+    if source.kind == "topic":  # above the title of the box
+        return x1 + (x2 - x1) * 0.2 + 6, y1 + 20
+    return x1 + (x2 - x1) * 0.78 + 6, y2 - 12
 
 
 def _without_prefix(name: str) -> str:
@@ -148,5 +160,6 @@ def _without_prefix(name: str) -> str:
     return f"#{int(number)}" if len(number) == 10 and number.isdecimal() and head.isupper() else name
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _cut(text: str, width: float) -> str:
+    longest = int((width - 14) / LETTER)
+    return text if len(text) <= longest else text[: longest - 1] + "…"

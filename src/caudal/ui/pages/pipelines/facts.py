@@ -12,7 +12,7 @@ from caudal.ui.words import t
 
 async def facts_tab(found: Pipeline) -> None:
     leader = found.leader
-    with grid("26rem"):
+    with grid("19rem"):
         with card(t("How it runs")):
             facts(how(found))
         with card("Spark"):

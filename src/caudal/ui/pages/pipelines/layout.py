@@ -1,23 +1,25 @@
 """Where everything of a topology stands on the drawing: topics between sub-topologies, nodes and stores inside them.
 
-Left to right in the direction of the data. Each sub-topology is laid out by itself (a node stands right of its parents,
-at their height where there is room), then the boxes and the topics in the same way. Loops, which foreign-key joins
-make through their topics, are cut where they close. Pure; drawing.py makes the picture.
+Data goes down. Each sub-topology is laid out by itself (a node stands below its parents, a store beside the first node
+that uses it), then the boxes and the topics in the same way: rows first, then places within the rows, near what they
+are linked to. Loops, which foreign-key joins make through their topics, are cut where they close. Pure; drawing.py
+makes the picture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-NODE_WIDTH, NODE_HEIGHT = 168.0, 46.0
-STORE_HEIGHT = 38.0
-TOPIC_WIDTH, TOPIC_HEIGHT = 188.0, 46.0
-GAP_X, GAP_Y = 66.0, 18.0  # a rate stands on an edge
-BOX_PADDING, BOX_HEADER = 18.0, 30.0
-OUTER_GAP_X, OUTER_GAP_Y = 78.0, 26.0
-MARGIN = 12.0
+NODE_WIDTH = 160.0
+HEIGHTS = {"source": 28.0, "processor": 44.0, "sink": 28.0, "store": 36.0, "topic": 44.0}
+STORE_WIDTH, TOPIC_WIDTH = 150.0, 190.0
+GAP_X, GAP_Y = 22.0, 34.0  # a rate stands beside an edge
+BOX_PADDING, BOX_HEADER = 16.0, 36.0
+OUTER_GAP_X, OUTER_GAP_Y = 28.0, 46.0
+MARGIN = 10.0
+PASSES = 3  # down and up: a row follows the one above it, then the one below
 
 
 @dataclass(slots=True)
@@ -34,7 +36,7 @@ class Item:
 
     @property
     def middle(self) -> float:
-        return self.y + self.height / 2
+        return self.x + self.width / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def lay_out(topology: Mapping[str, Any]) -> Layout:
         layout.items.update((item.id, item) for item in inside)
         boxes[box.id] = inside
     for topic in topology.get("topics", ()):
-        item = Item(f"topic:{topic['name']}", "topic", TOPIC_WIDTH, TOPIC_HEIGHT, topic)
+        item = Item(f"topic:{topic['name']}", "topic", TOPIC_WIDTH, HEIGHTS["topic"], topic)
         layout.items[item.id] = item
     layout.links = [link for link in _links(nodes) if link.source in layout.items and link.target in layout.items]
     _place_outer(layout, boxes)
@@ -90,152 +92,160 @@ def _sub_box(
 ) -> tuple[Item, list[Item]]:
     """The box, and what is in it with places relative to the box."""
     names = [name for name in sub["nodes"] if name in nodes]
-    items = {name: Item(f"node:{name}", nodes[name]["kind"], NODE_WIDTH, NODE_HEIGHT, nodes[name]) for name in names}
+    items = {
+        name: Item(f"node:{name}", nodes[name]["kind"], NODE_WIDTH, HEIGHTS[nodes[name]["kind"]], nodes[name])
+        for name in names
+    }
+    beside: dict[str, list[Item]] = {name: [] for name in names}  # stores at their first user
+    for store in sub["stores"]:
+        users = [name for name in names if store in nodes[name].get("stores", ())]
+        if store in stores and names:
+            item = Item(f"store:{store}", "store", STORE_WIDTH, HEIGHTS["store"], stores[store])
+            beside[users[0] if users else names[0]].append(item)
     parents = {name: [parent for parent in nodes[name].get("parents", ()) if parent in items] for name in names}
-    columns = layers(names, parents)
-    for number in range(max(columns.values(), default=-1) + 1):
-        column = [items[name] for name in names if columns[name] == number]
-        for item in column:
-            item.x = BOX_PADDING + number * (NODE_WIDTH + GAP_X)
-        wished = {
-            item.id: _mean([items[parent].y for parent in parents[item.id.removeprefix("node:")]]) for item in column
-        }
-        stack(column, wished, GAP_Y, top=BOX_HEADER)
-    inside = list(items.values())
-    for name in sub["stores"]:
-        if name in stores:
-            inside.append(_store_item(stores[name], names, nodes, items, inside))
+    row_of = rows_of(names, parents)
+    units = {name: _Unit(NODE_WIDTH + len(beside[name]) * (GAP_X + STORE_WIDTH)) for name in names}
+    half = NODE_WIDTH / 2
+    ties = [_Tie(parent, half, name, half) for name in names for parent in parents[name]]
+    rows = _grouped(names, row_of)
+    arrange(rows, units, ties, GAP_X)
+    y = BOX_HEADER
+    for row in rows:
+        tallest = max(items[name].height for name in row)
+        for name in row:
+            item = items[name]
+            item.x, item.y = BOX_PADDING + units[name].x, y + (tallest - item.height) / 2
+            for number, store in enumerate(beside[name]):
+                store.x = item.x + NODE_WIDTH + GAP_X + number * (STORE_WIDTH + GAP_X)
+                store.y = item.y + (item.height - store.height) / 2
+        y += tallest + GAP_Y
+    inside = [*items.values(), *(store for its in beside.values() for store in its)]
     width = max((item.x + item.width for item in inside), default=NODE_WIDTH) + BOX_PADDING
     height = max((item.y + item.height for item in inside), default=BOX_HEADER) + BOX_PADDING
     return Item(f"sub:{sub['id']}", "sub", width, height, sub), inside
-
-
-def _store_item(
-    store: Mapping[str, Any],
-    names: list[str],
-    nodes: Mapping[str, Mapping[str, Any]],
-    items: Mapping[str, Item],
-    inside: list[Item],
-) -> Item:
-    """Below everything in the column of the first node that uses it."""
-    item = Item(f"store:{store['name']}", "store", NODE_WIDTH, STORE_HEIGHT, store)
-    users = [items[name] for name in names if store["name"] in nodes[name].get("stores", ())]
-    item.x = users[0].x if users else BOX_PADDING
-    taken = [other.y + other.height for other in inside if other.x == item.x]
-    item.y = max(taken, default=BOX_HEADER) + GAP_Y
-    return item
 
 
 # -- topics and boxes ------------------------------------------------------------------------------------------------
 
 
 def _place_outer(layout: Layout, boxes: Mapping[str, list[Item]]) -> None:
-    units = [item for item in layout.items.values() if item.kind in ("topic", "sub")]
-    if not units:
+    outer = {item.id: item for item in layout.items.values() if item.kind in ("topic", "sub")}
+    if not outer:
         return
     box_of = {item.id: box for box, inside in boxes.items() for item in inside}
-    ends: list[tuple[str, str, Link]] = []  # unit → unit, by which link
+    ties = []
     for link in layout.links:
-        source, target = box_of.get(link.source, link.source), box_of.get(link.target, link.target)
-        if link.kind == "data" and source != target:
-            ends.append((source, target, link))
-    parents: dict[str, list[str]] = {unit.id: [] for unit in units}
-    for source, target, _ in ends:
-        parents[target].append(source)
-    columns = layers([unit.id for unit in units], parents)
-    _pull_sources_right(columns, parents)
-    by_column: dict[int, list[Item]] = {}
-    for unit in units:
-        by_column.setdefault(columns[unit.id], []).append(unit)
-    x = MARGIN
-    for number in sorted(by_column):
-        widest = max(unit.width for unit in by_column[number])
-        for unit in by_column[number]:
-            unit.x = x + (widest - unit.width) / 2 if unit.kind == "topic" else x
-        x += widest + OUTER_GAP_X
-
-    def height_of(id: str) -> float:
-        """Where an edge meets it: a node inside its box, or the topic."""
-        item = layout.items[id]
-        return item.middle + (layout.items[box_of[id]].y if id in box_of else 0.0)
-
-    def settle(number: int, mine: Callable[[tuple[str, str, Link]], tuple[str, str, str]]) -> None:
-        wished: dict[str, float | None] = {}
-        for unit in by_column[number]:
-            found = []
-            for end in ends:
-                unit_id, own, other = mine(end)
-                if unit_id == unit.id:
-                    found.append(height_of(other) - (height_of(own) - unit.y))
-            wished[unit.id] = _mean(found)
-        stack(by_column[number], wished, OUTER_GAP_Y)
-
-    for number in sorted(by_column):
-        settle(number, lambda end: (end[1], end[2].target, end[2].source))
-    for number in sorted(by_column, reverse=True)[1:]:
-        settle(number, lambda end: (end[0], end[2].source, end[2].target))
-    top = min(unit.y for unit in units) - MARGIN
-    for unit in units:
-        unit.y -= top
+        upper, lower = box_of.get(link.source, link.source), box_of.get(link.target, link.target)
+        if link.kind == "data" and upper != lower:
+            # Inside of boxes places are still relative: where the edge meets the box.
+            offsets = (layout.items[end].middle for end in (link.source, link.target))
+            ties.append(_Tie(upper, next(offsets), lower, next(offsets)))
+    parents: dict[str, list[str]] = {id: [] for id in outer}
+    for tie in ties:
+        parents[tie.lower].append(tie.upper)
+    row_of = rows_of(list(outer), parents)
+    _lower_sources(row_of, parents)
+    rows = _grouped(list(outer), row_of)
+    units = {id: _Unit(item.width) for id, item in outer.items()}
+    arrange(rows, units, ties, OUTER_GAP_X)
+    y = MARGIN
+    for row in rows:
+        tallest = max(outer[id].height for id in row)
+        for id in row:
+            # Topics stand close to what is above them, and so do boxes.
+            outer[id].x, outer[id].y = MARGIN + units[id].x, y
+        y += tallest + OUTER_GAP_Y
     for box, inside in boxes.items():
         for item in inside:
-            item.x += layout.items[box].x
-            item.y += layout.items[box].y
-    layout.width = max(unit.x + unit.width for unit in units) + MARGIN
-    layout.height = max(unit.y + unit.height for unit in units) + MARGIN
+            item.x += outer[box].x
+            item.y += outer[box].y
+    layout.width = max(item.x + item.width for item in outer.values()) + MARGIN
+    layout.height = max(item.y + item.height for item in outer.values()) + MARGIN
 
 
-def _pull_sources_right(columns: dict[str, int], parents: Mapping[str, list[str]]) -> None:
-    """A topic that is only read stands just before its first reader, not at the far left."""
+def _lower_sources(row_of: dict[str, int], parents: Mapping[str, list[str]]) -> None:
+    """A topic that is only read stands just above its first reader, not at the very top."""
     for id, above in parents.items():
         if not above and id.startswith("topic:"):
-            readers = [columns[other] for other, its in parents.items() if id in its and columns[other] > columns[id]]
+            readers = [row_of[other] for other, its in parents.items() if id in its and row_of[other] > row_of[id]]
             if readers:
-                columns[id] = min(readers) - 1
+                row_of[id] = min(readers) - 1
 
 
 # -- for both --------------------------------------------------------------------------------------------------------
 
 
-def layers(names: list[str], parents: Mapping[str, list[str]]) -> dict[str, int]:
-    """The column of each: one more than that of its last parent. Where a loop closes, the edge does not count."""
+@dataclass(slots=True)
+class _Unit:
+    width: float
+    x: float = 0.0
+
+
+class _Tie(NamedTuple):
+    """A link between two units: where it meets each, from its left side."""
+
+    upper: str
+    upper_offset: float
+    lower: str
+    lower_offset: float
+
+
+def rows_of(names: Sequence[str], parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """The row of each: one below that of its last parent. Where a loop closes, the link does not count."""
     found: dict[str, int] = {}
     under_way: set[str] = set()
 
-    def column(name: str) -> int:
+    def row(name: str) -> int:
         if name not in found:
             under_way.add(name)
-            above = [column(parent) for parent in parents[name] if parent not in under_way]
+            above = [row(parent) for parent in parents[name] if parent not in under_way]
             under_way.discard(name)
             found[name] = max(above, default=-1) + 1
         return found[name]
 
     for name in names:
-        column(name)
+        row(name)
     return found
 
 
-def stack(column: list[Item], wished: Mapping[str, float | None], gap: float, top: float | None = None) -> None:
-    """Puts the items of a column below each other, each near the height it wishes."""
-    order = sorted(enumerate(column), key=lambda pair: (_or(wished[pair[1].id], pair[1].y), pair[0]))
-    bottom: float | None = top
-    shift = []
-    for _, item in order:
-        wish = wished[item.id]
-        low = item.y if wish is None and bottom is None else bottom
-        item.y = _or(wish, _or(low, 0.0)) if low is None else max(_or(wish, low), low)
-        if wish is not None:
-            shift.append(item.y - wish)
-        bottom = item.y + item.height + gap
-    if top is None and shift:  # those below must not be pushed down further than those above could go up
-        up = sum(shift) / len(shift)
-        for item in column:
-            item.y -= up
+def _grouped(names: Iterable[str], row_of: Mapping[str, int]) -> list[list[str]]:
+    rows: list[list[str]] = [[] for _ in range(max(row_of.values(), default=-1) + 1)]
+    for name in names:
+        rows[row_of[name]].append(name)
+    return [row for row in rows if row]
 
 
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def arrange(rows: Sequence[list[str]], units: Mapping[str, _Unit], ties: Sequence[_Tie], gap: float) -> None:
+    """Gives every unit its x, from 0 on: side by side within a row, near those it is tied to."""
+    for row in rows:
+        x = 0.0
+        for name in row:
+            units[name].x = x
+            x += units[name].width + gap
+    for _ in range(PASSES):
+        for row in rows[1:]:
+            _settle(row, units, [(tie.lower, tie.lower_offset, tie.upper, tie.upper_offset) for tie in ties], gap)
+        for row in reversed(rows[:-1]):
+            _settle(row, units, ties, gap)
+    left = min((unit.x for unit in units.values()), default=0.0)
+    for unit in units.values():
+        unit.x -= left
 
 
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
+def _settle(
+    row: list[str], units: Mapping[str, _Unit], ties: Sequence[tuple[str, float, str, float]], gap: float
+) -> None:
+    """Moves the units of a row below or above those they are tied to, as near as the others of the row allow."""
+    wished: dict[str, float] = {}
+    for name in row:
+        others = [units[other].x + there - here for mine, here, other, there in ties if mine == name]
+        wished[name] = sum(others) / len(others) if others else units[name].x
+    row.sort(key=lambda name: wished[name] + units[name].width / 2)
+    right: float | None = None
+    for name in row:
+        units[name].x = wished[name] if right is None else max(wished[name], right)
+        right = units[name].x + units[name].width + gap
+    # Those at the right were pushed: let all give way alike.
+    shift = sum(units[name].x - wished[name] for name in row) / len(row)
+    for name in row:
+        units[name].x -= shift

@@ -36,6 +36,7 @@ class LiveView:
             self._batches = _plot(t("Batch duration"), "ms")
             self._lag = _plot(t("Lag, in records"), "number")
             self._rows = _plot(t("State rows"), "number")
+            self._commits = _plot(t("Commits per second"), "number")
 
     def show(self, leader: Instance, state: str) -> None:
         figures = leader.figures
@@ -53,11 +54,12 @@ class LiveView:
         self._batches.update({t("Batch duration"): points("batch")})
         self._lag.update({t("Lag"): points("lag")})
         self._rows.update({t("State rows"): points("state_rows")})
+        self._commits.update({t("Commits per second"): points("commits")})
 
 
 class _Stats:
     def __init__(self) -> None:
-        with grid("9.5rem"):
+        with grid("7.1rem"):
             self._in = stat(t("In"))
             self._out = stat(t("Out"))
             self._latency = stat(t("Latency"))
@@ -70,20 +72,20 @@ class _Stats:
 
     def show(self, figures: dict[str, Any], live: bool) -> None:
         rates = (figures.get("rate") or {}) if live else {}
-        self._in.set(rate(rates.get("in")), t("{n} in all", n=number(figures.get("records"))))
-        self._out.set(rate(rates.get("out")), t("{n} in all", n=number(figures.get("emitted"))))
+        self._in.set(rate(rates.get("in")), t("{n} in all", n=number(figures.get("in"))))
+        self._out.set(rate(rates.get("out")), t("{n} in all", n=number(figures.get("out"))))
         latency, batch = (self._recent(figures, name) for name in ("latency_ms", "batch_seconds"))
         self._latency.set(duration(latency.get("p50")), f"p99 {duration(latency.get('p99'))}" if latency else "")
         self._batch.set(
-            duration(_ms(batch.get("p50"))), t("longest {time}", time=duration(_ms(batch.get("max")))) if batch else ""
+            duration(_ms(batch.get("p50"))), t("max {time}", time=duration(_ms(batch.get("max")))) if batch else ""
         )
         lag = figures.get("lag")
         self._lag.set(number(lag), t("{rate} commits", rate=rate(rates.get("commits"))) if rates else "")
         self._state.set(number(figures.get("state_rows")), size(figures.get("state_bytes")))
         stream_time = figures.get("stream_time")
         if isinstance(stream_time, int) and stream_time > 0:
-            behind = now_ms() - stream_time
-            self._time.set(_clock(stream_time), t("{time} behind the clock", time=duration(max(behind, 0))))
+            behind = duration(max(now_ms() - stream_time, 0))
+            self._time.set(behind, t("behind {time}", time=_clock(now_ms())))
         dropped = sum((figures.get("dropped") or {}).values())
         restarts = figures.get("restarts") or 0
         self._errors.set(number(dropped), tn("{n} restart", "{n} restarts", restarts), "warn" if dropped else "")

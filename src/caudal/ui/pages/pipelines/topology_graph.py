@@ -18,12 +18,13 @@ CSS = """
 .topology { display: block; width: 100%; height: auto; font-family: var(--font); margin: 0 auto; }
 .topology text { font-size: 12px; fill: var(--ink); }
 .t-sub rect { fill: var(--sunken); stroke: var(--line); }
-.t-sub text { font-size: 12px; font-weight: 600; fill: var(--muted); }
+.t-sub text { font-size: 12px; font-weight: 600; fill: var(--muted);
+  paint-order: stroke; stroke: var(--sunken); stroke-width: 5px; }
 .t-sub .t-figure { font-weight: 400; }
 .t-node rect, .t-store path { fill: var(--surface); stroke: var(--line-strong); }
 .t-node text { font-family: var(--mono); font-size: 11.5px; }
 .t-node .t-kind { font-family: var(--font); font-size: 11px; fill: var(--muted); }
-.t-source rect, .t-sink rect { stroke: var(--info); }
+.t-source rect, .t-sink rect { fill: var(--info-soft); stroke: var(--info); }
 .t-topic rect { fill: var(--accent-soft); stroke: var(--accent); }
 .t-topic.t-internal rect { fill: var(--surface); stroke-dasharray: 4 3; }
 .t-topic:hover rect, .t-topic:focus-visible rect { stroke-width: 2.5; }
@@ -34,7 +35,8 @@ CSS = """
 .t-edge.t-state { stroke-dasharray: 2 4; marker-end: none; }
 .t-edge.t-flowing { stroke: var(--accent); stroke-dasharray: 6 4; animation: t-flow 0.9s linear infinite; }
 .topology marker path { fill: var(--line-strong); }
-.topology .t-rate { text-anchor: middle; font-size: 11px; font-weight: 500; fill: var(--accent);
+.topology .t-mid { text-anchor: middle; }
+.topology .t-rate { font-size: 11px; font-weight: 500; fill: var(--accent);
   paint-order: stroke; stroke: var(--surface); stroke-width: 4px; }
 @keyframes t-flow { to { stroke-dashoffset: -10; } }
 """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from caudal.registry.schemas.schema import Reference
+from caudal.ui.components.buttons import button
 from caudal.ui.words import t
 
 
@@ -25,7 +26,7 @@ class ReferenceFields:
         self._lines: list[_Line] = []
         with ui.expansion(t("References to other schemas"), value=bool(given)).classes("w-full"):
             self._box = ui.element("div").classes("stack")
-            ui.button(t("Add a reference"), icon="add", on_click=lambda: self._add()).props("flat no-caps dense")
+            button(t("Add a reference"), lambda: self._add(), icon="add")
         for reference in given:
             self._add(reference)
 
@@ -37,7 +38,7 @@ class ReferenceFields:
                 self._field(t("Subject"), reference.subject if reference else ""),
                 self._field(t("Version"), str(reference.version) if reference else "1"),
             )
-            remove = ui.button(icon="close", on_click=lambda: self._remove(line)).props("flat dense")
+            remove = ui.button(icon="close", color=None, on_click=lambda: self._remove(line)).props("flat dense")
             remove.props["aria-label"] = t("Remove this reference")
         self._lines.append(line)
         self._on_change() if reference is None else None

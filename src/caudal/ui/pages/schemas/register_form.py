@@ -13,7 +13,8 @@ from nicegui import ui
 
 from caudal.cli.schema_text import pretty
 from caudal.registry.schemas.schema import Reference
-from caudal.ui.components import card, guarded, notify_success, text, url
+from caudal.ui.components import card, notify_success, text, url
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.schemas.reference_fields import ReferenceFields
 from caudal.ui.services.errors import UiError
 from caudal.ui.services.registry import INCOMPATIBLE, INVALID, TYPES, Draft, Problem, Registry, Subject, Verdict
@@ -65,12 +66,8 @@ class RegisterForm:
             self._editor(kind, content)
             self._references = ReferenceFields(uses, self._changed)
             with ui.row().classes("items-center gap-2"):
-                ui.button(t("Check"), icon="rule", on_click=guarded(self.check)).props("unelevated no-caps").classes(
-                    "secondary"
-                )
-                ui.button(t("Register"), icon="check", on_click=guarded(self.register)).props(
-                    "unelevated no-caps"
-                ).classes("primary")
+                button(t("Check"), self.check, icon="rule")
+                button(t("Register"), self.register, icon="check", look="primary")
 
     def _editor(self, kind: str, content: str) -> None:
         self._text = ui.codemirror(content, language=LANGUAGES[kind], indent="  ", on_change=self._changed)  # type: ignore[arg-type]
@@ -78,7 +75,7 @@ class RegisterForm:
         text(t("Esc, then Tab leaves the editor."), "muted text-xs")
         label = t("Text of the schema")
         ui.run_javascript(PREPARE % (self._text.id, json.dumps(label)))
-        self._said = ui.element("div").classes("stack").props('aria-live="polite"').mark("verdict")
+        self._said = ui.element("div").classes("stack").props('aria-live="polite" data-part="verdict"')
 
     def _changed(self) -> None:
         """What was said is about another text."""

@@ -15,7 +15,6 @@ from caudal.ui.components import (
     confirm_by_name,
     copy_link,
     facts,
-    guarded,
     json_view,
     link_tabs,
     notify_success,
@@ -23,6 +22,7 @@ from caudal.ui.components import (
     text,
     url,
 )
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.schemas.away import with_registry
 from caudal.ui.pages.schemas.compare_view import compare_view
 from caudal.ui.pages.schemas.register_form import RegisterForm
@@ -104,8 +104,9 @@ async def _about(registry: Registry, subject: Subject, found: RegisteredSchema, 
             ]
         )
         if shown in subject.versions:
-            delete = ui.button(t("Delete this version"), icon="delete_outline")
-            delete.on_click(guarded(lambda: _delete_version(registry, subject.name, shown))).props("flat no-caps dense")
+            button(
+                t("Delete this version"), lambda: _delete_version(registry, subject.name, shown), icon="delete_outline"
+            )
     topics = topics_of(subject.name, await platform().kafka.topics())
     with card(t("Topics that use it")):
         if topics:
@@ -165,7 +166,5 @@ def _settings(registry: Registry, subject: Subject) -> None:
         if not subject.versions:
             badge(t("deleted"), "warn")
         with ui.row().classes("gap-2"):
-            soft = ui.button(t("Delete softly"), on_click=guarded(lambda: delete(False))).props("unelevated no-caps")
-            soft.classes("secondary").set_enabled(bool(subject.versions))
-            for_ever = ui.button(t("Delete for ever"), on_click=guarded(lambda: delete(True)))
-            for_ever.props("unelevated no-caps").classes("danger")
+            button(t("Delete softly"), lambda: delete(False)).set_enabled(bool(subject.versions))
+            button(t("Delete for ever"), lambda: delete(True), look="danger")

@@ -1,7 +1,10 @@
-"""A group's state as a word in the visitor's language and a tone."""
+"""A group's state and lag as cells show them: a word in the visitor's language, a figure, a tone."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from caudal.ui.components import number
 from caudal.ui.words import t
 
 
@@ -25,3 +28,8 @@ def state_tone(state: str) -> str:
 
 def lag_tone(lag: int | None) -> str:
     return "warn" if lag else ""
+
+
+def figure(value: int | None) -> dict[str, Any]:
+    """A cell that is sorted by its number; nothing comes first."""
+    return {"text": number(value), "sort": -1 if value is None else value}
