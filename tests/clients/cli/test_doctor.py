@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
-from caudal.cli.doctor import brokers, groups
+from caudal.cli.doctor import groups
 from caudal.cli.ports import port_holder
 from caudal.testing import EmbeddedBroker, embedded_broker
 
@@ -130,7 +130,7 @@ def test_a_brokers_clock_that_is_ahead(caudal: Caudal, tmp_path: Path, monkeypat
         caudal("produce", "work", "-b", broker.bootstrap, input=b"1\n")
         caudal("consume", "work", "-G", f"g-{uuid.uuid4().hex}", "-c", "1", "-b", broker.bootstrap)
         now = time.time
-        monkeypatch.setattr(brokers.time, "time", lambda: now() - 3600)
+        monkeypatch.setattr("caudal.cli.doctor.brokers.time.time", lambda: now() - 3600)
         outcome = caudal("doctor", "--json", "--data", str(tmp_path), "-b", broker.bootstrap)
     (found,) = findings(outcome.json, "broker's clock")
     assert found["status"] == "trouble" and "s ahead of this machine's" in found["text"]

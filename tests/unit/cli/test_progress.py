@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from caudal.cli import progress
 from caudal.cli.progress import Tracker, TrackerHandler
 
 
@@ -14,7 +13,7 @@ from caudal.cli.progress import Tracker, TrackerHandler
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which the test sets."""
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("caudal.cli.progress.time.monotonic", lambda: now[0])
     return now
 
 
