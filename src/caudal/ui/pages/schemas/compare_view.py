@@ -114,7 +114,8 @@ def diff_html(rows: tuple[Row, ...], old: int | None, new: int | None) -> str:
     heads = "".join(
         f'<th scope="col" colspan="2">{escape(t("Version {n}", n=number or 0))}</th>' for number in (old, new)
     )
-    return f'<table class="diff"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    columns = '<colgroup><col class="d-width"><col><col class="d-width"><col></colgroup>'
+    return f'<table class="diff">{columns}<thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
 
 
 def _side_html(side: Side | None, kind: str, sign: str) -> str:
