@@ -1,7 +1,7 @@
 """Samples the cluster every few seconds into the history, and keeps the samples in a topic for the next start.
 
 A sample is one Metadata and one ListOffsets request, the committed offsets of some groups, and the brokers' /metrics
-where they answer. It may cost a hundredth of the time: after a slow one (thousands of topics) the next comes later.
+where they answer. It may take a twentieth of the time: after a slow one (thousands of topics) the next comes later.
 What the topic keeps is a day, one small record per sample. A cluster that refuses the topic is sampled all the same.
 """
 
@@ -34,7 +34,8 @@ TOPIC_CONFIG = {
     "segment.bytes": str(16 * 1024 * 1024),
 }
 EVERY_SECONDS = 5.0
-SHARE_OF_TIME = 0.01
+SHARE_OF_TIME = 0.05
+LONGEST_SECONDS = 60.0
 GROUPS_PER_SAMPLE = 40
 METRICS_PORT = 9404
 READ_BACK_SECONDS = 10.0
@@ -107,7 +108,7 @@ class Sampler:
             except Exception:
                 log.exception("a sample of the cluster failed")
             took = time.monotonic() - started
-            await asyncio.sleep(max(self._every, took / SHARE_OF_TIME) - min(took, self._every))
+            await asyncio.sleep(pause(took, self._every))
 
     async def _sample(self) -> list[Figure]:
         cluster = await self._kafka.cluster(fresh=True)
@@ -173,7 +174,7 @@ class Sampler:
         now = time.monotonic()
         before, seconds = self._scraped, now - self._scraped_at
         self._scraped, self._scraped_at = scraped, now
-        self._scrape_again = now + (now - started) / SHARE_OF_TIME
+        self._scrape_again = now + pause(now - started, 0.0)
         return request_figures(before, scraped, seconds)
 
     async def _scrape(self, url: str) -> dict[str, dict[Any, float]] | None:
@@ -259,6 +260,11 @@ class Sampler:
                         recall(self.history, message.value())
         finally:
             consumer.close()
+
+
+def pause(took: float, every: float) -> float:
+    """How long to rest after a sample that took so long."""
+    return min(max(every - took, took / SHARE_OF_TIME), LONGEST_SECONDS)
 
 
 def recall(history: History, record: bytes) -> None:

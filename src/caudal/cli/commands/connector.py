@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import typer
 
+from caudal.cli import live_values
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import AsJson, key_values
 from caudal.cli.connect_access import DEFAULT_CONNECT, Connect, ConnectClient, Refused, connect_client
 from caudal.cli.connector_files import read_connector, read_offsets
@@ -28,14 +30,15 @@ from caudal.cli.connector_text import (
     without_framework_keys,
 )
 from caudal.cli.errors import CliError, UsageError
-from caudal.cli.output import print_json, print_table
+from caudal.cli.output import print_heading, print_json, print_table
+from caudal.cli.progress import Tracker
 
 connector = typer.Typer(help="Create, watch, change and delete the connectors of Connect.", no_args_is_help=True)
 
 PAUSE_SECONDS = 0.2
 
-Name = Annotated[str, typer.Argument(metavar="NAME")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...")]
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=live_values.connectors)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=live_values.connectors)]
 File = Annotated[
     str | None,
     typer.Argument(metavar="[FILE]", help="A .properties or .json file, or - for stdin.", show_default=False),
@@ -143,7 +146,8 @@ def describe(name: Name, as_json: AsJson = False, connect: Connect = DEFAULT_CON
         print_json({**info, "status": state, "topics": topics, "offsets": offsets})
         return
     print_status(state, whole_traces=False)
-    print("\nConfiguration")
+    print()
+    print_heading("Configuration")
     for key, value in sorted(info["config"].items()):
         print(f"  {key}={value}")
     print(f"\nTopics: {', '.join(topics) or '-'}\n")
@@ -224,19 +228,24 @@ def restart(
 @connector.command()
 def delete(
     names: Names,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     connect: Connect = DEFAULT_CONNECT,
 ) -> None:
     """Delete connectors. Their topics and offsets stay. Asks first when a person is at the keyboard."""
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(names)}?"):
-        raise CliError("nothing was deleted")
+    confirm(f"Delete {', '.join(names)}?", yes)
     _each(connect, names, "", "DELETE", "is deleted")
 
 
 @connector.command()
 def plugins(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="What this one can be told.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="What this one can be told.",
+            show_default=False,
+            autocompletion=live_values.plugins,
+        ),
     ] = None,
     everything: Annotated[
         bool,
@@ -306,13 +315,19 @@ def offsets(
         str | None,
         typer.Option("--set", metavar="JSON|FILE", help='[{"partition": {…}, "offset": {…}}]; it must be stopped.'),
     ] = None,
+    yes: Yes = False,
     as_json: AsJson = False,
     connect: Connect = DEFAULT_CONNECT,
 ) -> None:
-    """Show how far a connector is, or change it. To change it, stop the connector first."""
+    """Show how far a connector is, or change it. To change it, stop the connector first.
+
+    Asks before a change when a person is at the keyboard.
+    """
     if reset and change is not None:
         raise UsageError("give --reset or --set, not both")
     body = read_offsets(change) if change is not None else None
+    if reset or body is not None:
+        confirm(f"{'Reset' if reset else 'Change'} the offsets of {name}?", yes, "nothing was changed")
     with connect_client(connect) as client:
         if reset or body is not None:
             answer = client.of(name, "/offsets", "DELETE" if reset else "PATCH", body)
@@ -382,6 +397,11 @@ def _explained(error: Refused, name: str) -> CliError:
 
 def _wait(client: ConnectClient, name: str, seconds: float) -> dict[str, Any]:
     """The status when it runs or has failed. A status is there a moment after the connector."""
+    with Tracker(f"{name} starts", unit="tasks run") as tracker:
+        return _wait_watched(client, name, seconds, tracker)
+
+
+def _wait_watched(client: ConnectClient, name: str, seconds: float, tracker: Tracker) -> dict[str, Any]:
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -392,6 +412,8 @@ def _wait(client: ConnectClient, name: str, seconds: float) -> dict[str, Any]:
             found = {}
         if found and (has_failed(found) or is_running(found)):
             return found
+        states = [task["state"] for task in found.get("tasks", ())]
+        tracker.update(states.count("RUNNING"), total=len(states) or None)
         if time.monotonic() > deadline:
             raise CliError(
                 f"{name} does not run after {seconds:.0f} s; `caudal connector status {name}` says how it is"

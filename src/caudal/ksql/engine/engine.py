@@ -95,7 +95,7 @@ class Engine:
     def _new_host(self) -> SparkHost:
         from caudal.runtime.spark.host import SparkHost
 
-        return SparkHost(master=self.settings.master, threads=self.settings.threads or os.cpu_count())
+        return SparkHost(master=self.settings.master, threads=self.settings.threads or os.cpu_count(), revives=True)
 
     # -- life ----------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from nicegui import ui
 
+from caudal.ui.words import t
+
+LEAST_SPAN_MS = 60_000  # of the time axis: around a single sample it would reach over days
 COLOURS = [f"var(--series-{number})" for number in range(1, 9)]
 # What the browser makes of a value, by unit.
 UNITS = {
@@ -37,6 +40,10 @@ class LinePlot:
         self.element.update()
 
     def _options(self, lines: Mapping[str, Points]) -> dict[str, Any]:
+        data = {
+            name: [[round(at * 1000), None if value != value else value] for at, value in points]
+            for name, points in lines.items()
+        }
         with_legend = len(lines) > 1 if self._legend is None else self._legend
         faint = {"color": "var(--muted)", "fontSize": 11, "fontFamily": "var(--font)"}
         return {
@@ -44,6 +51,13 @@ class LinePlot:
             "color": COLOURS,
             "textStyle": {"fontFamily": "var(--font)"},
             "grid": {"left": 4, "right": 28, "top": 30 if with_legend else 12, "bottom": 4, "containLabel": True},
+            "title": {
+                "show": not any(data.values()),
+                "text": t("No samples yet"),
+                "left": "center",
+                "top": "middle",
+                "textStyle": {**faint, "fontWeight": "normal", "fontSize": 12},
+            },
             "legend": {
                 "show": with_legend,
                 "top": 0,
@@ -63,6 +77,7 @@ class LinePlot:
             },
             "xAxis": {
                 "type": "time",
+                "min": _begin(data),
                 "axisLine": {"lineStyle": {"color": "var(--line)"}},
                 "axisTick": {"show": False},
                 "axisLabel": {**faint, "hideOverlap": True},
@@ -79,15 +94,23 @@ class LinePlot:
                 {
                     "name": name,
                     "type": "line",
-                    "showSymbol": False,
+                    "showSymbol": len(points) == 1,
                     "lineStyle": {"width": 1.6},
                     "areaStyle": {"opacity": 0.08} if self._area else None,
                     "emphasis": {"disabled": True},
-                    "data": [[round(at * 1000), None if value != value else value] for at, value in points],
+                    "data": points,
                 }
-                for name, points in lines.items()
+                for name, points in data.items()
             ],
         }
+
+
+def _begin(data: Mapping[str, Sequence[Sequence[float | None]]]) -> float | None:
+    """Where the time axis begins, when the samples alone would be too close to each other to tell."""
+    times = [at for points in data.values() for at, _ in points if at is not None]
+    if not times or max(times) - min(times) >= LEAST_SPAN_MS:
+        return None
+    return max(times) - LEAST_SPAN_MS
 
 
 def line_plot(

@@ -63,7 +63,7 @@ class _Figures:
             self.brokers = stat(t("Brokers"), href="/brokers")
             self.replicas = stat(t("Under-replicated"))
             self.topics = stat(t("Topics"), href="/topics")
-            self.groups = stat(t("Consumer groups"), href="/groups")
+            self.groups = stat(t("Groups"), href="/groups")
             self.messages = stat(t("Messages"))
             self.bytes = stat(t("Bytes in"))
             self.latency = stat(t("Produce latency"))
@@ -87,10 +87,10 @@ class _Figures:
         )
         self.topics.set(number(known.topics), tn("{n} partition", "{n} partitions", known.partitions))
         self.groups.set(number(len(groups)), _active(groups))
-        self.messages.set(rate(history.latest("messages_per_second")), t("in all topics"))
+        self.messages.set(rate(history.latest("messages_per_second")), t("all topics"))
         in_bytes, out_bytes = history.latest("bytes_in_per_second"), history.latest("bytes_out_per_second")
         self.bytes.set(_bytes_rate(in_bytes), t("out: {rate}", rate=_bytes_rate(out_bytes)))
-        self.latency.set(duration(_latency(self._here, "Produce", "0.99")), t("99 % are faster"))
+        self.latency.set(duration(_latency(self._here, "Produce", "0.99")), "p99")
 
 
 class _Plots:

@@ -19,6 +19,7 @@ from caudal.connect.connectors.spark.jdbc import JdbcBatches
 from caudal.connect.connectors.spark.peeking import peek
 from caudal.connect.connectors.spark.settings import (
     SHARED,
+    check_local_places,
     checkpoint_location,
     options,
     spark_session,
@@ -166,4 +167,8 @@ def check_places(config: Mapping[str, Any]) -> dict[str, list[str]]:
         errors["path"] = [f"format={kind} needs the folder"]
     elif not config["path"] and not config["checkpoint.location"]:
         errors["checkpoint.location"] = ["a folder for the query's position is needed where there is no path"]
+    try:
+        check_local_places(config)
+    except ConfigError as error:
+        errors.setdefault(error.key or "path", []).append(str(error))
     return errors
