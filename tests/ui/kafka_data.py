@@ -1,4 +1,4 @@
-"""Topics and records for the browser tests, through plain clients."""
+"""Topics and records for the browser tests, through plain clients; and a page that has come to rest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from playwright.sync_api import Page
 
 _numbers = itertools.count(1)
 
@@ -51,3 +52,11 @@ def read_all(bootstrap: str, topic: str, count: int, partitions: int = 1) -> lis
         found += batch
     consumer.close()
     return found
+
+
+def settled(page: Page) -> None:
+    """Returns when nothing moves any more: colours of what fades in are not those that people see."""
+    page.wait_for_function(
+        "() => document.getAnimations().every("
+        "one => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)"
+    )

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
 from tests.ui.conftest import RunningPlatform
-from tests.ui.kafka_data import fresh, make_topic, read_all, write
+from tests.ui.kafka_data import fresh, make_topic, read_all, settled, write
 
 Axe = Callable[[Page], None]
 Shot = Callable[..., Path]
@@ -55,6 +55,7 @@ def test_a_topic_is_created_from_the_form_and_wrong_input_is_said_beside_its_fie
     settings.fill("max.message.bytes=-1")
     create.click()
     expect(form.get_by_text("Value must be at least 0")).to_be_visible()
+    settled(page)
     shot(page, "topic-create", full_page=False)
     axe(page)
 
