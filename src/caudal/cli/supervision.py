@@ -132,19 +132,13 @@ def reachable(address: str) -> str:
 
 
 def start(service: Service) -> Running:
-    command = [sys.executable, "-m", "caudal.cli.main", *service.arguments]
+    command = [sys.executable, "-m", "caudal.cli.main", *service.arguments, "--stop-on-stdin-eof"]
     ready_read, ready_write = os.pipe()
     if service.is_server:
-        command += ["--ready-fd", str(ready_write), "--stop-on-stdin-eof"]
+        command += ["--ready-fd", str(ready_write)]
     # A group of its own: Ctrl-C reaches this process only, which then stops the servers in order.
     process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(ready_write,),
-        start_new_session=True,
-        # What is no server does not watch its stdin.
-        preexec_fn=None if service.is_server else _die_with_parent,
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(ready_write,), start_new_session=True
     )
     os.close(ready_write)
     if not service.is_server:
@@ -152,14 +146,6 @@ def start(service: Service) -> Running:
         return Running(service, process)
     os.set_blocking(ready_read, False)
     return Running(service, process, ready_read)
-
-
-def _die_with_parent() -> None:
-    """Of a child on Linux, before it becomes the command."""
-    import ctypes
-
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
 
 def hear(item: Running) -> None:

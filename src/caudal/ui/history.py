@@ -101,8 +101,8 @@ class Series:
         """Average what is older than an hour by the minute, and drop what is older than a day."""
         times, values = self._recent_at, self._recent_values
         # The last point stays: an unchanged value is extended from there.
-        count = next((index for index, at in enumerate(times) if now - at <= RECENT_SECONDS), len(times) - 1)
-        count = min(count, len(times) - 1)
+        until = (now - RECENT_SECONDS) // MINUTE * MINUTE
+        count = next((index for index, at in enumerate(times) if at >= until), len(times) - 1)
         minutes: dict[float, list[float]] = {}
         for at, value in zip(times[:count], values[:count], strict=True):
             minutes.setdefault(at // MINUTE * MINUTE, []).append(value)

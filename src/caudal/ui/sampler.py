@@ -1,7 +1,7 @@
 """Samples the cluster every few seconds into the history, and keeps the samples in a topic for the next start.
 
 A sample is one Metadata and one ListOffsets request, the committed offsets of some groups, and the brokers' /metrics
-where they answer. It may cost a hundredth of the time: after a slow one (thousands of topics) the next comes later.
+where they answer. It may take a twentieth of the time: after a slow one (thousands of topics) the next comes later.
 What the topic keeps is a day, one small record per sample. A cluster that refuses the topic is sampled all the same.
 """
 
@@ -34,7 +34,8 @@ TOPIC_CONFIG = {
     "segment.bytes": str(16 * 1024 * 1024),
 }
 EVERY_SECONDS = 5.0
-SHARE_OF_TIME = 0.01
+SHARE_OF_TIME = 0.05
+LONGEST_SECONDS = 60.0
 GROUPS_PER_SAMPLE = 40
 METRICS_PORT = 9404
 READ_BACK_SECONDS = 10.0
@@ -44,6 +45,7 @@ REQUESTS = "caudal_requests_total"
 BYTES_IN = "caudal_request_bytes_total"
 BYTES_OUT = "caudal_response_bytes_total"
 LATENCY = "caudal_request_duration_seconds_bucket"
+INFO = "caudal_info"
 
 # One figure: its name, its labels, its value.
 Figure = tuple[str, dict[str, str], float]
@@ -62,6 +64,7 @@ class Sampler:
     ) -> None:
         self.history = history
         self.samples = 0
+        self.broker_version: str | None = None  # where its /metrics says so
         self._kafka = kafka
         self._given = list(metrics)
         self._pages: dict[str, Http] = {}
@@ -105,7 +108,7 @@ class Sampler:
             except Exception:
                 log.exception("a sample of the cluster failed")
             took = time.monotonic() - started
-            await asyncio.sleep(max(self._every, took / SHARE_OF_TIME) - min(took, self._every))
+            await asyncio.sleep(pause(took, self._every))
 
     async def _sample(self) -> list[Figure]:
         cluster = await self._kafka.cluster(fresh=True)
@@ -171,7 +174,7 @@ class Sampler:
         now = time.monotonic()
         before, seconds = self._scraped, now - self._scraped_at
         self._scraped, self._scraped_at = scraped, now
-        self._scrape_again = now + (now - started) / SHARE_OF_TIME
+        self._scrape_again = now + pause(now - started, 0.0)
         return request_figures(before, scraped, seconds)
 
     async def _scrape(self, url: str) -> dict[str, dict[Any, float]] | None:
@@ -189,7 +192,10 @@ class Sampler:
         if not isinstance(text, str) or REQUESTS not in text:
             self._silent.add(url)
             return None
-        return parse_metrics(text, (REQUESTS, BYTES_IN, BYTES_OUT, LATENCY))
+        page = parse_metrics(text, (REQUESTS, BYTES_IN, BYTES_OUT, LATENCY, INFO))
+        for labels in page[INFO]:
+            self.broker_version = dict(labels).get("version")
+        return page
 
     async def _lags(self) -> list[Figure]:
         """Of some groups: the others have their turn in the next samples."""
@@ -256,6 +262,11 @@ class Sampler:
             consumer.close()
 
 
+def pause(took: float, every: float) -> float:
+    """How long to rest after a sample that took so long."""
+    return min(max(every - took, took / SHARE_OF_TIME), LONGEST_SECONDS)
+
+
 def recall(history: History, record: bytes) -> None:
     """A kept sample back into the history. One that is not ours is passed over."""
     try:
@@ -281,7 +292,7 @@ def request_figures(
         ("bytes_out_per_second", BYTES_OUT, "Fetch"),
     ):
         rates = [counter_rate(_of(before[url], metric, api), _of(after[url], metric, api), seconds) for url in both]
-        figures.append((f"{name}_per_second", {}, round(sum(rate or 0.0 for rate in rates), DIGITS)))
+        figures.append((name, {}, round(sum(rate or 0.0 for rate in rates), DIGITS)))
     for api in ("Produce", "Fetch"):
         old, new = (_summed([pages[url][LATENCY] for url in both], api) for pages in (before, after))
         for part in (0.5, 0.99):

@@ -99,6 +99,8 @@ def build_app(platform: Platform) -> Any:
     find.add_route(app, platform)
     nicegui_app.add_static_files(static_prefix(), STATIC, max_cache_age=STATIC_AGE)
     shell.load_pages()
+    nicegui_app.add_exception_handler(404, _on_not_found)
+    _add_docs(app, platform.settings.docs)
     ui.run_with(
         app,
         title="Caudal",
@@ -106,11 +108,35 @@ def build_app(platform: Platform) -> Any:
         dark=None,
         tailwind=False,
         show_welcome_message=False,
+        # On one machine compressing costs more than sending.
+        gzip_middleware_factory=None,
         reconnect_timeout=RECONNECT_SECONDS,
         message_history_length=MESSAGES_KEPT,
         binding_refresh_interval=BINDING_SECONDS,
     )
     return app
+
+
+async def _on_not_found(request: Any, error: Exception) -> Any:
+    """People see a page of ours, programs and scripts of a page a short answer."""
+    from starlette.responses import PlainTextResponse
+
+    from caudal.ui import shell
+
+    if request.url.path.startswith("/_") or "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse("not found\n", 404)
+    return await shell.not_found(request)
+
+
+def _add_docs(app: Any, given: str | None) -> None:
+    """The site as plain files, where there is one."""
+    from starlette.staticfiles import StaticFiles
+
+    from caudal.ui.pages.docs import MOUNT, site_folder
+
+    folder = site_folder(given)
+    if folder is not None:
+        app.mount(MOUNT, StaticFiles(directory=folder, html=True))
 
 
 def metrics_text(platform: Platform) -> str:
