@@ -15,7 +15,7 @@ from caudal.ui.words import t
 CONFIG = {
     "theme": "base",
     "securityLevel": "strict",
-    "flowchart": {"htmlLabels": True, "curve": "basis", "padding": 10},
+    "flowchart": {"htmlLabels": True, "useMaxWidth": False, "padding": 8, "nodeSpacing": 28, "rankSpacing": 30},
 }
 
 

@@ -40,7 +40,7 @@ def history_html(statements: Iterable[str]) -> str:
         for one in statements
     )
     title = escape(t("Run before"))
-    return f"<details data-all><summary>{title}</summary><div>{rows}</div></details>" if rows else ""
+    return f"<details><summary>{title}</summary><div>{rows}</div></details>" if rows else ""
 
 
 def _part(title: str, rows: Iterable[str], nothing: str) -> str:
