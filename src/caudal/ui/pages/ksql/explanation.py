@@ -27,7 +27,7 @@ def graph(query: Query, labels: dict[str, str]) -> None:
         return
     title = t("Sub-topology")
     drawing = ui.mermaid(mermaid(subs, labels, title), config=CONFIG).classes("graph")
-    drawing.props(f'role="img" aria-label="{escape(t("The plan of {id}; it is said in words below.", id=query.id))}"')
+    drawing.props(f'role="img" tabindex="0" aria-label="{escape(t("The plan of {id}; it is said in words below.", id=query.id))}"')
     rows = []
     for sub in subs:
         said = outline(sub)
