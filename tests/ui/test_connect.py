@@ -200,6 +200,7 @@ def test_the_lag_of_a_sink_that_rests_is_what_came_meanwhile(
     worker.insist("PUT", "/connectors/resting/config", config)
     until(lambda: copy.exists() and "two" in copy.read_text(), True)
     worker.insist("PUT", "/connectors/resting/stop")
+    until(lambda: worker.states("resting"), ["STOPPED"])
     produce(center, "resting", "three", "four", "five")
     page = browser_page
     page.goto(f"{center.url}/connect?q=resting")
