@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -14,10 +14,13 @@ from caudal.ui.platform import Platform
 from caudal.ui.services.errors import UiError
 from caudal.ui.words import translated
 
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
 PER_KIND = 8
 
 
-def add_route(app: Any, platform: Platform) -> None:
+def add_route(app: FastAPI, platform: Platform) -> None:
     @app.get("/_caudal/find")
     async def find(request: Request, q: str = "") -> Response:
         from caudal.ui.shell import entries, visitor_of

@@ -33,7 +33,18 @@ MESSAGES_KEPT = 100
 BINDING_SECONDS = 0.5
 STATIC_AGE = 365 * 24 * 3600
 # What NiceGUI's websocket library can also do and we do not: megabytes and a third of a second.
-UNUSED_MODULES = ("kafka", "aiohttp", "requests", "websocket", "pyecharts", "pandas", "polars", "matplotlib", "plotly")
+UNUSED_MODULES = (
+    "kafka",
+    "aiohttp",
+    "requests",
+    "rich",
+    "websocket",
+    "pyecharts",
+    "pandas",
+    "polars",
+    "matplotlib",
+    "plotly",
+)
 
 HEADERS = [
     (
@@ -94,11 +105,13 @@ def build_app(platform: Platform) -> Any:
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        return PlainTextResponse(metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return PlainTextResponse(metrics_text(platform), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     find.add_route(app, platform)
     nicegui_app.add_static_files(static_prefix(), STATIC, max_cache_age=STATIC_AGE)
     shell.load_pages()
+    nicegui_app.add_exception_handler(404, _on_not_found)
+    _add_docs(app, platform.settings.docs)
     ui.run_with(
         app,
         title="Caudal",
@@ -106,6 +119,8 @@ def build_app(platform: Platform) -> Any:
         dark=None,
         tailwind=False,
         show_welcome_message=False,
+        # On one machine compressing costs more than sending.
+        gzip_middleware_factory=None,
         reconnect_timeout=RECONNECT_SECONDS,
         message_history_length=MESSAGES_KEPT,
         binding_refresh_interval=BINDING_SECONDS,
@@ -113,7 +128,29 @@ def build_app(platform: Platform) -> Any:
     return app
 
 
-def metrics_text() -> str:
+async def _on_not_found(request: Any, error: Exception) -> Any:
+    """People see a page of ours, programs and scripts of a page a short answer."""
+    from starlette.responses import PlainTextResponse
+
+    from caudal.ui import shell
+
+    if request.url.path.startswith("/_") or "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse("not found\n", 404)
+    return await shell.not_found(request)
+
+
+def _add_docs(app: Any, given: str | None) -> None:
+    """The site as plain files, where there is one."""
+    from starlette.staticfiles import StaticFiles
+
+    from caudal.ui.pages.docs import MOUNT, site_folder
+
+    folder = site_folder(given)
+    if folder is not None:
+        app.mount(MOUNT, StaticFiles(directory=folder, html=True))
+
+
+def metrics_text(platform: Platform) -> str:
     """This process for Prometheus: small enough to be written by hand."""
     from nicegui import Client
 
@@ -121,6 +158,7 @@ def metrics_text() -> str:
     lines = []
     for name, kind, help_text, value in (
         ("caudal_ui_pages", "gauge", "Pages that browsers have open.", len(Client.instances)),
+        ("caudal_ui_samples_total", "counter", "Samples taken of the cluster.", platform.sampler.samples),
         ("process_resident_memory_bytes", "gauge", "Resident memory.", resident),
         ("process_cpu_seconds_total", "counter", "CPU time used.", round(sum(os.times()[:2]), 2)),
     ):

@@ -34,6 +34,7 @@ BUILD_SECONDS = 20.0
 # Where a page stands in the navigation when it names no group: below the first bound that is above its order.
 GROUPS = ((10, ""), (40, "Data"), (70, "Processing"), (90, "Cluster"))
 LAST_GROUP = "Learn"
+NOT_FOUND = "Not found"
 
 log = logging.getLogger("caudal.ui")
 
@@ -140,6 +141,23 @@ def visitor_of(request: Request) -> Visitor:
         request.url.path,
         request.url.query,
     )
+
+
+async def not_found(request: Request) -> Response:
+    """In place of a page that there is not."""
+    from nicegui import Client
+
+    from caudal.ui.components.cards import empty_state
+
+    entry = PageEntry(request.url.path, title=NOT_FOUND, icon="", order=0, nav=False, group="", shortcut="")
+    with Client(ui.page(""), request=request) as client:
+        _furnish(request, entry, wide=False)
+        empty_state(
+            "explore_off",
+            t("There is no page {path}", path=request.url.path),
+            t("Press `/` to search pages, topics and groups."),
+        )
+    return client.build_response(request, 404)
 
 
 def page_heading(title: str, subtitle: str = "") -> ui.element:

@@ -1,4 +1,4 @@
-"""`caudal up`: the table of addresses, what is not built yet, Ctrl-C, and that nothing is left behind."""
+"""`caudal up`: the table of addresses, Ctrl-C, and that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from caudal.cli.commands.up import STOP_WAIT_SECONDS
 from caudal.cli.ports import is_listening
+from caudal.cli.supervision import STOP_WAIT_SECONDS
 from caudal.testing import embedded_broker
 
 from .conftest import Caudal
@@ -25,7 +25,7 @@ from .conftest import Caudal
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "caudal.cli.main", "up", "--data", str(data), "--kafka-port", "0"]
-    command += ["--registry-port", "0", "--connect-port", "0", "--ksql-port", "0", *arguments]
+    command += ["--registry-port", "0", "--connect-port", "0", "--ksql-port", "0", "--ui-port", "0", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
@@ -43,7 +43,7 @@ def table(process: subprocess.Popen[str]) -> str:
 def ended(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
     """What else it said. Waits as long as `up` waits for its servers (a disk may take its time), none of which hung."""
     try:
-        out, err = process.communicate(timeout=4 * STOP_WAIT_SECONDS + 10)
+        out, err = process.communicate(timeout=5 * STOP_WAIT_SECONDS + 10)
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f"it did not end: {process.communicate()}") from None
@@ -70,14 +70,13 @@ def answer(address: str, body: bytes | None = None) -> Any:
 
 
 def test_everything_is_there_knows_the_others_and_stops_on_a_signal(tmp_path: Path) -> None:
-    process = start(tmp_path, "-c", "num.partitions=3", "--ui-port", "18080", "--demo")
+    process = start(tmp_path, "-c", "num.partitions=3")
     said = table(process)
     host, port = address(said)
     assert is_listening(host, port)
     assert "/metrics" in said
     assert str(tmp_path) in said
-    for flag in ("--ui-port", "--demo"):
-        assert f"{flag} has no effect" in said
+    assert answer(url(said, "Control center") + "/health")["status"] == "ok"
     assert answer(url(said, "Schema Registry") + "/schemas/types") == ["AVRO", "JSON", "PROTOBUF"]
     assert answer(url(said, "KSQL") + "/healthcheck")["isHealthy"]
     assert answer(url(said, "Connect") + "/health")["status"] == "healthy"
@@ -105,7 +104,7 @@ def test_with_bootstrap_it_starts_no_broker(tmp_path: Path) -> None:
 def test_a_bootstrap_without_a_broker_is_said(caudal: Caudal, tmp_path: Path) -> None:
     outcome = caudal(
         "up", "--data", str(tmp_path), "--registry-port", "0", "--connect-port", "0", "--ksql-port", "0",
-        "--bootstrap", "127.0.0.1:1",
+        "--ui-port", "0", "--bootstrap", "127.0.0.1:1",
     )  # fmt: skip
     assert outcome.code == 1
     assert "no broker at 127.0.0.1:1" in outcome.err
@@ -118,13 +117,14 @@ def test_without_the_extra_the_rest_starts(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(up, "registry_is_installed", lambda: False)
     monkeypatch.setattr(up, "connect_is_installed", lambda: False)
     monkeypatch.setattr(up, "ksql_is_installed", lambda: False)
+    monkeypatch.setattr(up, "ui_is_installed", lambda: False)
     monkeypatch.setattr(
         up, "supervise", lambda services, notes, data: started.append(([item.name for item in services], notes))
     )
-    up.up(data=tmp_path, kafka_port=0, registry_port=0, connect_port=0, ksql_port=0)
+    up.up(data=tmp_path, kafka_port=0, registry_port=0, connect_port=0, ksql_port=0, ui_port=0)
     ((names, notes),) = started
     assert names == ["Kafka broker"]
-    for extra in ("registry", "connect", "ksql"):
+    for extra in ("registry", "connect", "ksql", "ui"):
         assert any(f"pip install 'caudal[{extra}]'" in note for note in notes)
 
 
@@ -152,14 +152,14 @@ def test_a_server_that_dies_ends_it_all(tmp_path: Path) -> None:
     assert not any(child.is_running() for child in children)
 
 
-@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port", "--connect-port", "--ksql-port"])
+@pytest.mark.parametrize("flag", ["--kafka-port", "--registry-port", "--connect-port", "--ksql-port", "--ui-port"])
 def test_a_taken_port_is_said_with_its_own_flag(caudal: Caudal, tmp_path: Path, flag: str) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        ports = {"--kafka-port": "0", "--registry-port": "0", "--connect-port": "0", "--ksql-port": "0"}
-        ports[flag] = str(port)
+        others = ("--kafka-port", "--registry-port", "--connect-port", "--ksql-port", "--ui-port")
+        ports = {**dict.fromkeys(others, "0"), flag: str(port)}
         outcome = caudal("up", "--data", str(tmp_path), *(word for pair in ports.items() for word in pair))
     assert outcome.code == 1
     assert f"(pid {os.getpid()})" in outcome.err

@@ -33,7 +33,7 @@ def texts_of(file: Path) -> Iterator[str]:
                 )
         elif isinstance(node, ast.Assign) and file.name == "shell.py":
             names = {target.id for target in node.targets if isinstance(target, ast.Name)}
-            if names & {"GROUPS", "LAST_GROUP"}:
+            if names & {"GROUPS", "LAST_GROUP", "NOT_FOUND"}:
                 yield from literals(node.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
@@ -17,8 +18,13 @@ def h2(title: str) -> ui.html:
 
 
 def text(content: str, classes: str = "") -> ui.html:
-    """A paragraph."""
-    return ui.html(escape(content), sanitize=False, tag="p").classes(classes)
+    """A paragraph; what stands between backticks is code."""
+    return ui.html(with_code(content), sanitize=False, tag="p").classes(classes)
+
+
+def with_code(content: str) -> str:
+    """As HTML."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(content))
 
 
 def card(title: str = "", classes: str = "") -> ui.element:
@@ -88,5 +94,5 @@ def missing_server(name: str, flag: str) -> ui.element:
     return empty_state(
         "cloud_off",
         t("{server} is not connected", server=name),
-        t("Start it with `caudal up`, or give its address: caudal ui {flag} URL", flag=flag),
+        t("Start it with `caudal up`, or give its address: `caudal ui {flag} URL`", flag=flag),
     )

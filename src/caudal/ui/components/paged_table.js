@@ -36,7 +36,7 @@ export default {
           </tbody>
         </table>
       </div>
-      <div class="table-foot">
+      <div v-if="foot" class="table-foot">
         <span aria-live="polite">{{ count }}</span>
         <span v-if="pages > 1" class="pager">
           <button type="button" class="icon-button" :disabled="page <= 1" :aria-label="words.previous" @click="ask({page: page - 1})">
@@ -48,7 +48,7 @@ export default {
       </div>
     </div>`,
   props: {
-    columns: Array, rows: Array, label: String, search: String, empty: String, words: Object, loading: Boolean,
+    columns: Array, rows: Array, label: String, search: String, empty: String, words: Object, loading: Boolean, foot: Boolean,
     page: Number, pages: Number, sort: String, descending: Boolean, q: String, count: String,
   },
   methods: {

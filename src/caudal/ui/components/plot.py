@@ -7,6 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
+from caudal.ui.words import t
+
 COLOURS = [f"var(--series-{number})" for number in range(1, 9)]
 # What the browser makes of a value, by unit.
 UNITS = {
@@ -22,10 +24,11 @@ Points = Iterable[Sequence[float]]
 class LinePlot:
     """`update` gives every line its points: (seconds since 1970, value)."""
 
-    def __init__(self, title: str, unit: str, height: str, area: bool, legend: bool | None) -> None:
+    def __init__(self, title: str, unit: str, height: str, area: bool, legend: bool | None, log: bool) -> None:
         self._unit = UNITS[unit]
         self._area = area
         self._legend = legend
+        self._log = log
         self.element = ui.echart(self._options({}), renderer="svg").classes("plot").style(f"height: {height}")
         # A screen reader gets the title; the figures are on the page as text too.
         self.element.props["role"] = "img"
@@ -36,13 +39,24 @@ class LinePlot:
         self.element.update()
 
     def _options(self, lines: Mapping[str, Points]) -> dict[str, Any]:
+        data = {
+            name: [[round(at * 1000), None if value != value else value] for at, value in points]
+            for name, points in lines.items()
+        }
         with_legend = len(lines) > 1 if self._legend is None else self._legend
         faint = {"color": "var(--muted)", "fontSize": 11, "fontFamily": "var(--font)"}
         return {
             "animation": False,
             "color": COLOURS,
             "textStyle": {"fontFamily": "var(--font)"},
-            "grid": {"left": 4, "right": 12, "top": 30 if with_legend else 12, "bottom": 4, "containLabel": True},
+            "grid": {"left": 4, "right": 28, "top": 30 if with_legend else 12, "bottom": 4, "containLabel": True},
+            "title": {
+                "show": not any(data.values()),
+                "text": t("No samples yet"),
+                "left": "center",
+                "top": "middle",
+                "textStyle": {**faint, "fontWeight": "normal", "fontSize": 12},
+            },
             "legend": {
                 "show": with_legend,
                 "top": 0,
@@ -68,9 +82,8 @@ class LinePlot:
                 "splitLine": {"show": False},
             },
             "yAxis": {
-                "type": "value",
-                "min": 0,
-                "minInterval": 0,
+                "type": "log" if self._log else "value",
+                "min": None if self._log else 0,
                 "splitNumber": 3,
                 "axisLabel": {**faint, ":formatter": self._unit},
                 "splitLine": {"lineStyle": {"color": "var(--line)"}},
@@ -83,15 +96,22 @@ class LinePlot:
                     "lineStyle": {"width": 1.6},
                     "areaStyle": {"opacity": 0.08} if self._area else None,
                     "emphasis": {"disabled": True},
-                    "data": [[round(at * 1000), value] for at, value in points],
+                    "data": points,
                 }
-                for name, points in lines.items()
+                for name, points in data.items()
             ],
         }
 
 
 def line_plot(
-    title: str, *, unit: str = "number", height: str = "11rem", area: bool = True, legend: bool | None = None
+    title: str,
+    *,
+    unit: str = "number",
+    height: str = "11rem",
+    area: bool = True,
+    legend: bool | None = None,
+    log: bool = False,
 ) -> LinePlot:
-    """A plot that is empty until `update`. `unit` is number, bytes, ms or percent."""
-    return LinePlot(title, unit, height, area, legend)
+    """A plot that is empty until `update`. `unit` is number, bytes, ms or percent; `log` is for values that lie far
+    apart and are never zero."""
+    return LinePlot(title, unit, height, area, legend, log)

@@ -72,6 +72,7 @@ class PagedTable(Element, component="paged_table.js"):
         sort: str = "",
         size: int = PAGE_SIZE,
         prefix: str = "",
+        foot: bool = True,
         on_action: Callable[[str, Mapping[str, Any]], Any] | None = None,
     ) -> None:
         super().__init__()
@@ -89,6 +90,7 @@ class PagedTable(Element, component="paged_table.js"):
         self._props["rows"] = []
         self._props["label"] = label
         self._props["search"] = search
+        self._props["foot"] = foot
         self._props["empty"] = empty or t("Nothing here yet.")
         self._props["words"] = {
             "previous": t("Previous page"),
