@@ -87,7 +87,8 @@ def test_a_push_query_shows_rows_as_they_come_until_it_is_stopped(
     expect(result(page)).to_contain_text("3 rows")
     axe(page)
     shot(page, "ksql-push-light")
-    page.locator(".ksql-bar").get_by_role("button", name="Stop").click()
+    page.locator(".ksql-bar").get_by_role("button", name="Stop").focus()
+    page.keyboard.press("Enter")
     expect(result(page).get_by_text("Stopped")).to_be_visible()
     running = Client(server).ksql("SHOW QUERIES;")[0]["queries"]
     assert running == []
