@@ -47,7 +47,6 @@ class FormView:
         self._boxes: dict[str, ui.element] = {}
         self._places: dict[str, _Place] = {}
         self._groups: dict[str, _Place] = {}  # where a group's further fields go
-        self._offered: dict[str, ui.html] = {}
         self._timer: ui.timer | None = None
         self._root = ui.element("div").classes("connect-form")
         self._draw()
@@ -134,7 +133,7 @@ class FormView:
             made.props("stack-label")
         if one.control is Control.NUMBER:
             made.props('inputmode="numeric"')
-        self._suggest(one, made)
+        made.set_autocomplete(list(one.recommended))
         return made
 
     def _remove_button(self, one: Field, made: ui.input) -> None:
@@ -145,13 +144,6 @@ class FormView:
 
         label = t("Remove the stored value")
         ui.button(icon="close", color=None, on_click=remove).props(f'flat dense size="sm" aria-label="{escape(label)}"')
-
-    def _suggest(self, one: Field, made: ui.input) -> None:
-        """The browser's own list: others may be typed as well. A validation may bring other ones."""
-        identity = f"list-{made.id}"
-        offered = ui.html(_options(one), sanitize=False, tag="datalist").props(f'id="{identity}"')
-        made.props(f'list="{identity}"')
-        self._offered[one.name] = offered
 
     def _take(self, one: Field, value: Any) -> None:
         self._touched.add(one.name)
@@ -185,9 +177,9 @@ class FormView:
             if control is None:
                 continue
             self._boxes[one.name].set_visibility(one.visible or bool(wrong))
-            if one.name in self._offered and self._offered[one.name].content != _options(one):
-                self._offered[one.name].content = _options(one)
             if isinstance(control, ui.input):
+                if one.control is not Control.PASSWORD:
+                    control.set_autocomplete(list(one.recommended))  # others may be typed as well
                 message = " ".join(wrong) or None
                 if control.error != message:
                     control.error = message
@@ -204,10 +196,6 @@ class FormView:
             if one.errors and isinstance(control, ui.input):
                 control.run_method("focus")
                 return
-
-
-def _options(one: Field) -> str:
-    return "".join(f'<option value="{escape(value)}"></option>' for value in one.recommended)
 
 
 def _about(one: Field) -> str:
