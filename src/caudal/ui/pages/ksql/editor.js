@@ -125,6 +125,11 @@ async (id, given) => {
       view.dispatch({ selection: { anchor: view.state.doc.length } });
       view.focus();
     },
+    correct(from, to, text) {
+      const units = (characters) => [...view.state.doc.toString()].slice(0, characters).join("").length;
+      view.dispatch({ changes: { from: units(from), to: units(to), insert: text } });
+      view.focus();
+    },
     candidates(answered, found) {
       const resolve = waiting.get(answered);
       waiting.delete(answered);

@@ -76,10 +76,18 @@ class KsqlEditor:
             return
         begin, end = place
         self.element.decorations = [{"kind": "mark", "from": begin, "to": end, "class": "kq-wrong"}]
-        self.element.reveal_line(self.text[:begin].count("\n") + 1)
+        self.element.reveal_line(self.position(begin)[0])
 
-    def insert(self, text: str) -> None:
-        self.element.client.run_javascript(f"window.caudalKsql.insert({json.dumps(text)})")
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, as people count them."""
+        before = self.text[:offset]
+        return before.count("\n") + 1, offset - before.rfind("\n")
+
+    def correct(self, place: tuple[int, int], text: str) -> None:
+        """Write something else there, as the person would have."""
+        begin, end = place
+        self.mark(None)
+        self.element.client.run_javascript(f"window.caudalKsql.correct({begin}, {end}, {json.dumps(text)})")
 
 
 def _hint() -> str:

@@ -61,7 +61,7 @@ class _Workbench:
                 self._bar()
                 self._away = ui.element("div").classes("away")
                 self._results = Results(
-                    self._client, self._settings, self._editor.mark, self._soon, lambda: self._catalog.labels
+                    self._client, self._settings, self._editor, self._soon, lambda: self._catalog.labels
                 )
                 self._results.running = self._show_running
             self._panel()

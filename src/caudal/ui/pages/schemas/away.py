@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from caudal.ui.components import empty_state, missing_server
+from caudal.ui.components.buttons import button
 from caudal.ui.frame import static_url
 from caudal.ui.platform import platform
 from caudal.ui.services.registry import Registry, Unreachable, registry_at
@@ -23,10 +24,6 @@ async def with_registry(build: Callable[[Registry], Awaitable[None]]) -> None:
     try:
         await build(registry_at(url))
     except Unreachable as error:
-        empty_state(
-            "cloud_off",
-            t("The Schema Registry does not answer"),
-            f"{error.message} {t('Topics, groups and everything else work without it.')}",
-            t("Try again"),
-            ui.navigate.reload,
-        )
+        message = f"{error.message} {t('Topics, groups and everything else work without it.')}"
+        with empty_state("cloud_off", t("The Schema Registry does not answer"), message):
+            button(t("Try again"), ui.navigate.reload, icon="refresh", look="primary")

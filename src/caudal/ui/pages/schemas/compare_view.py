@@ -53,16 +53,20 @@ def _show(found: Comparison) -> None:
         _verdict(t("Forward: version {old} reads records of version {new}", old=old, new=new), found.forward)
     with card(t("Fields")):
         if found.fields:
-            ui.html(fields_html(found.fields), sanitize=False).classes("scroll")
+            _region(fields_html(found.fields), t("Fields that changed")).classes("scroll")
         else:
             text(t("The two have the same fields."), "muted")
     with card(t("Text")):
         if all(row.kind in ("same", "skipped") for row in found.rows):
             text(t("The two read the same."), "muted")
-        region = ui.html(diff_html(found.rows, old, new), sanitize=False).classes("diff-box")
-        region.props["tabindex"] = "0"
-        region.props["role"] = "region"
-        region.props["aria-label"] = t("Lines side by side")
+        _region(diff_html(found.rows, old, new), t("Lines side by side")).classes("diff-box")
+
+
+def _region(content: str, label: str) -> ui.html:
+    """What may be wider than the window: it scrolls by keyboard too."""
+    region = ui.html(content, sanitize=False).props('tabindex="0" role="region"')
+    region.props["aria-label"] = label
+    return region
 
 
 def _verdict(title: str, against: tuple[str, ...]) -> None:
@@ -110,7 +114,8 @@ def diff_html(rows: tuple[Row, ...], old: int | None, new: int | None) -> str:
     heads = "".join(
         f'<th scope="col" colspan="2">{escape(t("Version {n}", n=number or 0))}</th>' for number in (old, new)
     )
-    return f'<table class="diff"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    columns = '<colgroup><col class="d-width"><col><col class="d-width"><col></colgroup>'
+    return f'<table class="diff">{columns}<thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
 
 
 def _side_html(side: Side | None, kind: str, sign: str) -> str:

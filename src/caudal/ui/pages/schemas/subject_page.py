@@ -15,6 +15,7 @@ from caudal.ui.components import (
     confirm_by_name,
     copy_link,
     facts,
+    guarded,
     json_view,
     link_tabs,
     notify_success,
@@ -104,9 +105,9 @@ async def _about(registry: Registry, subject: Subject, found: RegisteredSchema, 
             ]
         )
         if shown in subject.versions:
-            button(
-                t("Delete this version"), lambda: _delete_version(registry, subject.name, shown), icon="delete_outline"
-            )
+            with ui.row():
+                delete = button(t("Delete this version"), icon="delete_outline")
+                delete.on_click(guarded(lambda: _delete_version(registry, subject.name, shown)))
     topics = topics_of(subject.name, await platform().kafka.topics())
     with card(t("Topics that use it")):
         if topics:
