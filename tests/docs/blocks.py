@@ -68,6 +68,6 @@ def _read(page: str, text: str) -> Iterator[Block]:
             fence["mark"],
             comment[1] if comment else None,
             comment[2] if comment else None,
-            end > 0 and fence["language"] == "text" and not before.strip(),
+            end > 0 and fence["language"] == "text" and fence["title"] is None and not before.strip(),
         )
         end = fence.end()
