@@ -85,9 +85,10 @@ class InProcessPipeline:
                     continue
                 for _ in range(PER_BEAT):
                     number += 1
-                    order = {"user": USERS[number % 5], "amount": number % 10 - 1}
+                    amount = number % 10 - 1
+                    order = {"user": USERS[number % 5], "amount": amount}
                     driver.pipe_input("orders", str(number), order, timestamp=int(time.time() * 1000))
-                    if order["amount"] > 0:
+                    if amount > 0:
                         self._written.update(self._repartitions)
                         self._read.update(self._repartitions)
                 self._read["orders"] += PER_BEAT

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from confluent_kafka import Producer
 from playwright.sync_api import Page, expect
 
 from tests.connect.process import ConnectProcess, until
@@ -89,6 +90,8 @@ def test_a_connector_is_made_from_the_form_after_a_wrong_field_was_corrected(
     expect(page.get_by_role("heading", level=1)).to_have_text("New connector")
     page.get_by_label("Name *").fill("made-by-hand")
     field(page, "kafka.topic").fill("made")
+    offered = page.locator("datalist#" + str(field(page, "quickstart").get_attribute("list")))
+    expect(offered.locator('option[value="users"]')).to_be_attached()
     field(page, "quickstart").fill("users")
     field(page, "max.interval").fill("soon")
     wrong = page.locator(".connect-field", has=field(page, "max.interval"))
@@ -183,28 +186,38 @@ def test_a_failed_task_shows_its_reason_and_its_trace_and_secrets_stay_hidden(
 
 
 def test_the_lag_of_a_sink_that_rests_is_what_came_meanwhile(
-    center: RunningPlatform, browser_page: Page, worker: ConnectProcess, folder: Path, lines: str
+    center: RunningPlatform, browser_page: Page, worker: ConnectProcess, folder: Path
 ) -> None:
+    copy = folder / "copy.txt"
     config = {
         "connector.class": "FileStreamSink",
-        "file": str(folder / "copy.txt"),
+        "file": str(copy),
         "topics": "resting",
         "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "consumer.override.auto.offset.reset": "earliest",
     }
-    source = {**worker.ask("GET", f"/connectors/{lines}/config"), "topic": "resting"}
-    worker.insist("PUT", f"/connectors/{lines}/config", source)
+    produce(center, "resting", "one", "two")
     worker.insist("PUT", "/connectors/resting/config", config)
-    until(lambda: (folder / "copy.txt").exists() and "three" in (folder / "copy.txt").read_text(), True)
-    until(lambda: len(worker.ask("GET", "/connectors/resting/offsets")["offsets"]), 1)
+    until(lambda: copy.exists() and "two" in copy.read_text(), True)
     worker.insist("PUT", "/connectors/resting/stop")
-    with (folder / "lines.txt").open("a") as file:
-        file.write("four\nfive\n")
+    until(lambda: worker.states("resting"), ["STOPPED"])
+    produce(center, "resting", "three", "four", "five")
     page = browser_page
     page.goto(f"{center.url}/connect?q=resting")
     row = page.get_by_role("row", name=re.compile("resting"))
-    expect(row.locator("td").nth(6)).to_have_text("2", timeout=30_000)
     expect(row).to_contain_text("STOPPED")
+    expect(row.locator("td").nth(6)).to_have_text("3")
+    row.get_by_role("link", name="resting").click()
+    page.get_by_role("link", name="Offsets").click()
+    expect(page.get_by_role("row", name=re.compile("^resting"))).to_contain_text("3")
     httpx.delete(f"{worker.url}/connectors/resting")
+
+
+def produce(center: RunningPlatform, topic: str, *values: str) -> None:
+    producer = Producer({"bootstrap.servers": center.bootstrap})
+    for value in values:
+        producer.produce(topic, value)
+    assert producer.flush(30) == 0
 
 
 def test_json_is_validated_as_the_form_is(center: RunningPlatform, browser_page: Page, shot: Shot) -> None:

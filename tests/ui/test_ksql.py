@@ -87,7 +87,8 @@ def test_a_push_query_shows_rows_as_they_come_until_it_is_stopped(
     expect(result(page)).to_contain_text("3 rows")
     axe(page)
     shot(page, "ksql-push-light")
-    page.locator(".ksql-bar").get_by_role("button", name="Stop").click()
+    page.locator(".ksql-bar").get_by_role("button", name="Stop").focus()
+    page.keyboard.press("Enter")
     expect(result(page).get_by_text("Stopped")).to_be_visible()
     running = Client(server).ksql("SHOW QUERIES;")[0]["queries"]
     assert running == []
@@ -126,12 +127,13 @@ def test_what_is_wrong_is_marked_and_the_suggestion_is_said(
     page.goto(f"{center.url}/ksql")
     write(page, "SHOW TABLES;\nSELECT *\n  FROM ordrs EMIT CHANGES;")
     page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Line 3, column 8")
     expect(page.get_by_role("alert")).to_contain_text("Did you mean 'ORDERS'?")
     expect(page.locator(".kq-wrong")).to_have_text("ordrs")
     shot(page, "ksql-error-light")
-    write(page, "SHOW TABLES;")
-    page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Write ORDERS").click()
     expect(page.locator(".kq-wrong")).to_have_count(0)
+    expect(editor(page)).to_contain_text("FROM ORDERS EMIT CHANGES;")
 
 
 def test_completion_offers_columns_functions_and_keywords_to_the_keyboard(
@@ -152,7 +154,7 @@ def test_completion_offers_columns_functions_and_keywords_to_the_keyboard(
     page.keyboard.press("Enter")
     page.keyboard.type("o.pro")
     expect(page.get_by_role("option").first).to_contain_text("PRODUCT")
-    page.keyboard.press("Enter")
+    page.get_by_role("option").first.click()
     expect(editor(page)).to_contain_text("SELECT ucase(o.product")
 
 

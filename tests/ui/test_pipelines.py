@@ -138,10 +138,10 @@ def test_a_ksql_query_is_terminated_by_its_name(platform: RunningPlatform, brows
         browser_page.goto(platform.url + "/pipelines/ksql-query")
         browser_page.get_by_role("button", name="Terminate").click()
         dialog = browser_page.get_by_role("alertdialog")
-        expect(dialog.get_by_text("CTAS_N_1")).to_be_visible()
+        expect(dialog.get_by_text("The query CTAS_N_1 is terminated")).to_be_visible()
         confirm = dialog.get_by_role("button", name="Terminate")
         expect(confirm).to_be_disabled()
-        dialog.get_by_test_id("confirm-name").fill("ksql-query")
+        dialog.get_by_test_id("confirm-name").fill("CTAS_N_1")
         confirm.click()
         expect(browser_page.get_by_test_id("state")).to_have_text("Stopped")
         assert query.orders == [Order.STOP]
@@ -157,19 +157,17 @@ def test_a_ksql_query_on_real_spark_is_seen_paused_resumed_and_terminated(
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    ask(
-        "CREATE STREAM clicks (k STRING KEY, page STRING) WITH (kafka_topic='clicks', value_format='json', partitions=2);"
-    )
+    columns = "(k STRING KEY, page STRING)"
+    ask(f"CREATE STREAM clicks {columns} WITH (kafka_topic='clicks', value_format='json', partitions=2);")
     made = ask("CREATE TABLE pages AS SELECT page, COUNT(*) AS n FROM clicks GROUP BY page;")
     query = made[0]["commandStatus"]["queryId"]
     browser_page.goto(full_platform.url + "/pipelines")
-    link = browser_page.get_by_role("link", name=re.compile(query))
+    link = browser_page.get_by_role("link", name=query, exact=True)
     expect(link).to_be_visible(timeout=60_000)
     link.click()
     state = browser_page.get_by_test_id("state")
     expect(state).to_have_text("Running", timeout=120_000)
-    for number in range(60):
-        ask(f"INSERT INTO clicks VALUES ('k{number}', 'page{number % 3}');")
+    ask("".join(f"INSERT INTO clicks VALUES ('k{number}', 'page{number % 3}');" for number in range(60)))
     expect(browser_page.locator(".stat", has_text="State rows").locator(".stat-value")).to_have_text(
         "3", timeout=60_000
     )
@@ -188,8 +186,7 @@ def test_a_ksql_query_on_real_spark_is_seen_paused_resumed_and_terminated(
     assert told() == "RUNNING"
     browser_page.get_by_role("button", name="Terminate").click()
     dialog = browser_page.get_by_role("alertdialog")
-    name = browser_page.get_by_role("heading", level=1).inner_text()
-    dialog.get_by_test_id("confirm-name").fill(name)
+    dialog.get_by_test_id("confirm-name").fill(query)
     dialog.get_by_role("button", name="Terminate").click()
     expect(state).to_have_text("Stopped", timeout=60_000)
     assert ask("SHOW QUERIES;")[0]["queries"] == []

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 # A demonstration lives for minutes: the second compiler would cost more seconds and memory than it wins.
 SPARK = {
-    "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:MaxMetaspaceSize=256m",
+    "spark.driver.memory": "288m",
+    "spark.testing.reservedMemory": str(64 << 20),  # of the heap, for Spark itself; it asks for 300 MB else
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:ReservedCodeCacheSize=64m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
 THREADS = 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 from caudal.docs_reference.markdown import code, sentence, table
 
@@ -34,6 +35,7 @@ def page() -> str:
         ("Connect", "Port 8083. [Connect](../connect.md#metrics) has more: rates, averages and the worker's own, "
          "all by Kafka Connect's names.", connect_families()),
         ("KSQL", "Port 8088.", ksql_families()),
+        ("Control center", "Port 9021.", control_center_families()),
         ("Streams applications", "`caudal run --metrics-port N`.", streams_families()),
     ):  # fmt: skip
         rows = [
@@ -85,6 +87,13 @@ def ksql_families() -> Iterator[Family]:
 
     with InProcess() as engine:
         yield from _written(Overview(engine).prometheus(), {"caudal_ksql_query_records_total": ("query",)})
+
+
+def control_center_families() -> Iterator[Family]:
+    from caudal.ui.server import metrics_text
+
+    platform: Any = Mock()
+    yield from _written(metrics_text(platform), {})
 
 
 def streams_families() -> Iterator[Family]:

@@ -6,8 +6,9 @@ Annotations of types are left out of the signatures: names and defaults are what
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import caudal.serde
 import caudal.streams
@@ -18,6 +19,8 @@ INTRODUCTION = """# Python API
 
 What `caudal.streams`, `caudal.serde` and `caudal.testing` export. [Streams](../streams.md) is the guide.
 """
+
+STARS: Final[Mapping[Any, str]] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 def page() -> str:
@@ -67,7 +70,7 @@ def _signature(value: Any) -> str:
         default = parameter.default
         plain = default is None or isinstance(default, (bool, int, float, str))
         ending = "" if default is parameter.empty else f"={default!r}" if plain else "=…"
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = STARS.get(parameter.kind, "")
         shown.append(f"{star}{parameter.name}{ending}")
     return f"({', '.join(shown)})"
 

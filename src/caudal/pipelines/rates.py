@@ -26,7 +26,7 @@ class RateMeter:
         self._seen: deque[tuple[float, dict[str, float]]] = deque()
 
     def update(self, now: float, counters: Mapping[str, float]) -> dict[str, float]:
-        """Per second. A counter that is seen for the first time has no rate yet: 0."""
+        """Per second. The first time there is no rate yet; a counter that comes later has begun at 0."""
         self._seen.append((now, dict(counters)))
         while len(self._seen) > 2 and now - self._seen[1][0] >= self._span:
             self._seen.popleft()
@@ -34,7 +34,7 @@ class RateMeter:
         passed = now - began
         if passed <= 0:
             return dict.fromkeys(counters, 0.0)
-        return {name: round(max(0.0, value - first.get(name, value)) / passed, 1) for name, value in counters.items()}
+        return {name: round(max(0.0, value - first.get(name, 0)) / passed, 1) for name, value in counters.items()}
 
 
 def edge_rates(

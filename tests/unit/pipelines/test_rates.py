@@ -18,12 +18,10 @@ def test_a_rate_is_a_mean_over_the_last_seconds() -> None:
     assert meter.update(6, {"in": 300}) == {"in": 0}  # what was before the span is forgotten
 
 
-def test_a_counter_that_comes_later_or_falls_has_no_rate() -> None:
+def test_a_counter_that_comes_later_began_at_nothing_and_one_that_falls_has_no_rate() -> None:
     meter = RateMeter()
-    meter.update(0, {"a": 10})
-    assert meter.update(2, {"a": 4, "b": 50}) == {"a": 0, "b": 0}
-    assert meter.update(2.5, {"a": 4, "b": 60})["b"] == 0
-    assert RateMeter().update(1, {"a": 1}) == {"a": 0}
+    assert meter.update(0, {"a": 10}) == {"a": 0}
+    assert meter.update(2, {"a": 4, "b": 50}) == {"a": 0, "b": 25}
 
 
 def rates(builder: StreamsBuilder, read: dict[str, float], written: dict[str, float]) -> dict[str, float]:

@@ -32,7 +32,7 @@ OnDelivery = Callable[[Any, Any], None]
 
 
 class Output(Protocol):
-    written: dict[str, int]  # records since `begin`, by topic
+    written: defaultdict[str, int]  # records since `begin`, by topic
     one_by_one: bool  # wait for each record: one that is refused raises RecordRefused
     failed: tuple[str, KafkaError] | None  # the topic that did not take something, and why, as far as it is known
 

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 
-from caudal.ui.components.errors import guarded
+from caudal.ui.components.buttons import button
 from caudal.ui.words import t
 
 Fields = Mapping[str, ValidationElement[Any]]
@@ -41,10 +41,8 @@ def form_dialog(title: str) -> Iterator[ui.dialog]:
 def foot(dialog: ui.dialog, action: str, on_action: Callable[[], Any], *, danger: bool = False) -> ui.button:
     """Cancel, and what the form is for."""
     with ui.element("div").classes("form-foot"):
-        ui.button(t("Cancel"), on_click=dialog.close).props("flat no-caps")
-        button = ui.button(action, on_click=guarded(on_action)).props("unelevated no-caps")
-        button.classes("danger" if danger else "primary")
-    return button
+        button(t("Cancel"), dialog.close, look="").props("flat")
+        return button(action, on_action, look="danger" if danger else "primary")
 
 
 def show_problems(fields: Fields, problems: Mapping[str, str]) -> bool:

@@ -7,7 +7,7 @@ default holds also when it changes. What belongs to no field (transforms, conver
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -150,13 +150,13 @@ def _said(error: str, name: str) -> str:
 # -- configurations ----------------------------------------------------------------------------------------------------
 
 
-def config_of(values: Mapping[str, Any], form: Form, more: Mapping[str, str]) -> dict[str, str]:
-    """What is sent: what was filled in, and what no field has. The class and the name are their own."""
-    config = dict(more)
+def config_of(values: Mapping[str, Any], form: Form, stored: Mapping[str, str]) -> dict[str, str]:
+    """What is sent: what was filled in. A default that was written down before stays written."""
+    config = dict(stored)
     for name, value in values.items():
         text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
         known = form.fields.get(name)
-        if text == "" or (known is not None and not known.required and text == known.default and name not in more):
+        if text == "" or (known is not None and not known.required and text == known.default and name not in stored):
             config.pop(name, None)
         else:
             config[name] = text
@@ -187,11 +187,6 @@ def shown_config(config: Mapping[str, str]) -> str:
                       ensure_ascii=False)  # fmt: skip
 
 
-def beside_fields(config: Mapping[str, str], fields: Collection[str]) -> dict[str, str]:
-    """The properties that no field has."""
-    return {name: value for name, value in config.items() if name not in fields and name not in _APART}
-
-
-def filled(form: Form, config: Mapping[str, str]) -> dict[str, str]:
-    """The values of the fields, of a configuration as it may be shown."""
-    return {name: value for name, value in config.items() if name in form.fields and name not in _APART}
+def written(config: Mapping[str, str]) -> dict[str, str]:
+    """What a form is filled with: all but what is asked for before it. Properties that no field has are kept along."""
+    return {name: value for name, value in config.items() if name not in _APART}

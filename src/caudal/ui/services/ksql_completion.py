@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from caudal.ksql.syntax.names import written_name
 from caudal.ksql.syntax.words import STATEMENTS
+from caudal.ui.services import ksql_vocabulary as vocabulary
 
 MOST = 80  # candidates in a list: more nobody reads
 
@@ -185,51 +186,6 @@ def _statement(text: str, cursor: int) -> list[_Piece]:
 
 # -- what may come -----------------------------------------------------------------------------------------------------
 
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-_THINGS = _words("STREAMS TABLES QUERIES TOPICS FUNCTIONS TYPES PROPERTIES VARIABLES CONNECTORS SOURCE SINK ALL")
-_UNITS = _words("MILLISECONDS SECONDS MINUTES HOURS DAYS")
-_FORMATS = _words("AVRO DELIMITED JSON JSON_SR KAFKA NONE PROTOBUF PROTOBUF_NOSR")
-_TYPES = _words("ARRAY< BIGINT BOOLEAN BYTES DATE DECIMAL( DOUBLE INTEGER MAP< STRING STRUCT< TIME TIMESTAMP VARCHAR")
-_PSEUDO = _words("ROWTIME ROWPARTITION ROWOFFSET WINDOWSTART WINDOWEND")
-_WITH = _words(
-    """
-    FORMAT KAFKA_TOPIC KEY_DELIMITER KEY_FORMAT KEY_SCHEMA_ID PARTITIONS REPLICAS RETENTION_MS SOURCED_BY_CONNECTOR
-    TIMESTAMP TIMESTAMP_FORMAT VALUE_DELIMITER VALUE_FORMAT VALUE_SCHEMA_ID WINDOW_SIZE WINDOW_TYPE WRAP_SINGLE_VALUE
-    """
-)
-_EXPRESSION = _words(
-    "AND AS BETWEEN CASE CAST( DISTINCT ELSE END FALSE IN IS LIKE NOT NULL OR STRUCT( THEN TRUE WHEN ARRAY[ MAP("
-)
-_CLAUSES = _words(
-    "FROM WHERE GROUP PARTITION HAVING WINDOW EMIT LIMIT JOIN INNER LEFT RIGHT FULL ON WITHIN GRACE WITH VALUES"
-)
-# The words that follow a word, where only those may.
-_AFTER: dict[str, tuple[str, ...]] = {
-    "SHOW": (*_THINGS, "CONNECTOR PLUGINS"),
-    "LIST": (*_THINGS, "CONNECTOR PLUGINS"),
-    "CREATE": ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "SINK", "TYPE"),
-    "REPLACE": ("STREAM", "TABLE", "SOURCE"),
-    "ALTER": ("STREAM", "TABLE", "SYSTEM"),
-    "ASSERT": ("TOPIC", "SCHEMA", "NOT EXISTS"),
-    "INSERT": ("INTO",),
-    "EMIT": ("CHANGES", "FINAL"),
-    "WINDOW": ("TUMBLING (SIZE ", "HOPPING (SIZE ", "SESSION ("),
-    "GROUP": ("BY",),
-    "PARTITION": ("BY",),
-    "ADVANCE": ("BY",),
-    "GRACE": ("PERIOD",),
-    "LEFT": ("JOIN", "OUTER JOIN"),
-    "RIGHT": ("JOIN", "OUTER JOIN"),
-    "FULL": ("JOIN", "OUTER JOIN"),
-    "INNER": ("JOIN",),
-    "OUTER": ("JOIN",),
-    "IS": ("NULL", "NOT NULL", "DISTINCT FROM", "NOT DISTINCT FROM"),
-    "CHANGES": ("LIMIT",),
-}
 _SOURCE_AFTER = frozenset(["FROM", "JOIN", "INTO", "DESCRIBE", "EXISTS"])
 _QUERY_AFTER = frozenset(["TERMINATE", "PAUSE", "RESUME", "EXPLAIN"])
 _DEFINES = frozenset(["CREATE", "DROP", "ALTER", "REPLACE", "SOURCE"])
@@ -265,13 +221,13 @@ def _offered(before: list[_Piece], statement: list[_Piece], names: Names) -> Ite
     elif last.upper in ("STREAM", "TABLE") and words[0] == "CREATE":
         yield from _keywords(("IF NOT EXISTS",))
     elif last.group == "number" and {"WINDOW", "WITHIN", "SIZE", "PERIOD"} & set(words):
-        yield from _keywords(_UNITS)
+        yield from _keywords(vocabulary.UNITS)
     elif _opener(before) == "WITH":
-        yield from (Candidate(one, Kind.PROPERTY, f"{one}=") for one in _WITH)
+        yield from (Candidate(one, Kind.PROPERTY, f"{one}=") for one in vocabulary.WITH)
     elif _is_column_list(before):
         yield from _column_definition(before, names)
-    elif last.upper in _AFTER:
-        yield from _keywords(_AFTER[last.upper])
+    elif last.upper in vocabulary.AFTER:
+        yield from _keywords(vocabulary.AFTER[last.upper])
     else:
         yield from _expression(before, statement, names)
 
@@ -289,9 +245,9 @@ def _expression(before: list[_Piece], statement: list[_Piece], names: Names) -> 
     for alias, source in read:
         detail = source.name if alias != source.name else ""
         yield Candidate(alias, source.kind, written_name(alias), detail)
-    yield from _keywords((*_CLAUSES, *_EXPRESSION))
+    yield from _keywords((*vocabulary.CLAUSES, *vocabulary.EXPRESSION))
     if any(piece.upper == "SELECT" for piece in before):
-        yield from (Candidate(one, Kind.COLUMN, one) for one in _PSEUDO)
+        yield from (Candidate(one, Kind.COLUMN, one) for one in vocabulary.PSEUDO)
         yield from (Candidate(one, Kind.TYPE, written_name(one)) for one in names.types)
     else:
         yield from _keywords(("SELECT", "EXTENDED", "DELETE TOPIC", "AS SELECT"))
@@ -328,7 +284,7 @@ def _struct_fields(before: list[_Piece], statement: list[_Piece], names: Names) 
 def _column_definition(before: list[_Piece], names: Names) -> Iterator[Candidate]:
     """Within CREATE STREAM s (…): a type behind a column's name, and what the column is behind the type."""
     if before[-1].name is not None and len(before) > 1 and before[-2].text in ("(", ","):
-        yield from (Candidate(one.rstrip("<("), Kind.TYPE, one) for one in _TYPES)
+        yield from (Candidate(one.rstrip("<("), Kind.TYPE, one) for one in vocabulary.TYPES)
         yield from (Candidate(one, Kind.TYPE, written_name(one)) for one in names.types)
     elif before[-1].text not in ("(", ","):
         yield from _keywords(("KEY", "PRIMARY KEY", "HEADERS", "HEADER("))
@@ -340,7 +296,7 @@ def _in_string(before: list[_Piece], names: Names) -> Iterator[Candidate]:
     if words[-1:] == ["PRINT"] or words[-2:] == ["KAFKA_TOPIC", "="]:
         yield from (Candidate(one, Kind.TOPIC, one) for one in names.topics)
     elif len(words) > 1 and words[-1] == "=" and words[-2] in ("FORMAT", "KEY_FORMAT", "VALUE_FORMAT"):
-        yield from (Candidate(one, Kind.VALUE, one) for one in _FORMATS)
+        yield from (Candidate(one, Kind.VALUE, one) for one in vocabulary.FORMATS)
     elif words == ["SET"]:
         yield Candidate("auto.offset.reset", Kind.PROPERTY, "auto.offset.reset")
     elif words[:1] == ["SET"] and words[-1] == "=" and "auto.offset.reset" in before[1].text:
@@ -387,7 +343,7 @@ def _read(statement: list[_Piece], names: Names) -> list[tuple[str, Source]]:
     return found
 
 
-_NO_ALIAS = frozenset([*_CLAUSES, "ON", "AND", "SELECT", "OUTER", "BY", "AS"])
+_NO_ALIAS = frozenset([*vocabulary.CLAUSES, "ON", "AND", "SELECT", "OUTER", "BY", "AS"])
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------

@@ -126,19 +126,28 @@ class Topics:
 
     async def _with_messages(self, rows: list[TopicRow], keep: bool) -> list[TopicRow]:
         names = [row.name for row in rows]
-        counts = (
-            await self._remembered("messages", self.message_counts, names) if keep else await self.message_counts(names)
-        )
+        if keep:
+            counts = await self._remembered("messages", self._all_counts)
+            if any(name not in counts for name in names):  # made since then
+                counts |= await self.message_counts(name for name in names if name not in counts)
+        else:
+            counts = await self.message_counts(names)
         return [replace(row, messages=counts.get(row.name)) for row in rows]
 
+    async def _all_counts(self) -> dict[str, int]:
+        return await self.message_counts((await self._kafka.cluster()).topics)
+
     async def _with_sizes(self, rows: list[TopicRow], keep: bool) -> list[TopicRow]:
-        sizes = await self.sizes()
-        if sizes is None:
-            return rows
-        totals: dict[str, int] = {}
-        for (topic, _), size in sizes.items():
-            totals[topic] = totals.get(topic, 0) + size
+        totals = await self._topic_sizes()
+        if any(row.name not in totals for row in rows):
+            totals = await self._topic_sizes(fresh=True)
         return [replace(row, size=totals.get(row.name)) for row in rows]
+
+    async def _topic_sizes(self, fresh: bool = False) -> dict[str, int]:
+        totals: dict[str, int] = {}
+        for (topic, _), size in (await self.sizes(fresh) or {}).items():
+            totals[topic] = totals.get(topic, 0) + size
+        return totals
 
     async def _with_retention(self, rows: list[TopicRow], keep: bool) -> list[TopicRow]:
         found = await self._retentions([row.name for row in rows])
@@ -165,13 +174,15 @@ class Topics:
                 counts[place[0]] = counts.get(place[0], 0) + end[place] - first[place]
         return counts
 
-    async def sizes(self) -> Sizes | None:
+    async def sizes(self, fresh: bool = False) -> Sizes | None:
         """Bytes of every partition, of one replica each."""
 
         async def ask() -> Sizes | None:
             brokers = (await self._kafka.cluster()).brokers.values()
             return await partition_sizes(((broker.host, broker.port) for broker in brokers), self._kafka.config)
 
+        if fresh:
+            self._kept.pop("sizes", None)
         return await self._remembered("sizes", ask)
 
     async def _retentions(self, topics: list[str]) -> dict[str, tuple[int, str]]:
@@ -194,7 +205,7 @@ class Topics:
         metadata = await self.metadata(topic)
         places = [(topic, index) for index in metadata.partitions]
         first, end, sizes = await asyncio.gather(
-            self._kafka.first_offsets(places), self._kafka.end_offsets(places), self.sizes()
+            self._kafka.first_offsets(places), self._kafka.end_offsets(places), self.sizes(fresh=True)
         )
         return [
             PartitionRow(

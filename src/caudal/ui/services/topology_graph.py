@@ -55,13 +55,13 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def mermaid(subs: list[SubTopology], labels: dict[str, str] | None = None, title: str = "Sub-topology") -> str:
-    """A flow chart from left to right. `labels` names what a topic is for a reader: the stream that it holds."""
+    """A flow chart from above to below. `labels` names what a topic is for a reader: the stream that it holds."""
     ids: dict[tuple[str, str], str] = {}
 
     def of(kind: str, name: str) -> str:
         return ids.setdefault((kind, name), f"{kind}{len(ids)}")
 
-    lines, edges = ["flowchart LR"], []
+    lines, edges = ["flowchart TB"], []
     topics: dict[str, None] = {}
     for number, sub in enumerate(subs):
         lines.append(f'  subgraph sub{number}["{_text(title)} {_text(sub.id)}"]')

@@ -14,7 +14,8 @@ from caudal.cli.doctor import brokers as checks
 from caudal.cli.doctor import cluster
 from caudal.cli.doctor.check import Situation
 
-from .conftest import free_port, web_server
+from ..web_server import web_server
+from .conftest import free_port
 
 NOWHERE = Path("/nowhere")
 

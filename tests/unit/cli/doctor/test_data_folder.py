@@ -84,7 +84,7 @@ def test_a_disk_with_no_room_for_another_file(situation: Situation, monkeypatch:
         f_files=9,
         f_favail=3,
     )
-    monkeypatch.setattr(checks.os, "statvfs", lambda _: full)
+    monkeypatch.setattr("caudal.cli.doctor.data_folder.os.statvfs", lambda _: full)
     (found,) = checks.check_disk(situation)
     assert "only 3 files more can be made" in found.text
 

@@ -73,7 +73,7 @@ def test_a_clock_that_was_set_back(situation: Situation) -> None:
 
 
 def test_a_clock_that_was_never_set(situation: Situation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks.time, "time", lambda: 86_400.0)
+    monkeypatch.setattr("caudal.cli.doctor.machine.time.time", lambda: 86_400.0)
     (found,) = checks.check_clock(situation)
     assert found.status == "trouble" and "1970" in found.text
 

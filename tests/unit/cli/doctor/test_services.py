@@ -13,7 +13,8 @@ import pytest
 from caudal.cli.doctor import services as checks
 from caudal.cli.doctor.check import Answer, Situation
 
-from .conftest import free_port, web_server
+from ..web_server import web_server
+from .conftest import free_port
 
 
 def asked(name: str, url: str, cluster: str | None = None, topics: tuple[str, ...] = ()) -> list[Answer]:

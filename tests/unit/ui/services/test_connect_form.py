@@ -12,12 +12,11 @@ from caudal.connect.validation_answer import key_body
 from caudal.ui.services.connect_form import (
     Control,
     Form,
-    beside_fields,
     config_of,
-    filled,
     form_of,
     parsed_config,
     shown_config,
+    written,
 )
 from caudal.ui.services.errors import UiError
 
@@ -93,10 +92,9 @@ def test_only_what_was_filled_in_is_sent_and_what_no_field_has_is_kept(form: For
     }
 
 
-def test_a_stored_configuration_fills_the_fields(form: Form) -> None:
+def test_a_stored_configuration_fills_the_form_with_all_but_name_and_class() -> None:
     config = {"name": "a", "connector.class": "Sql", "db.url": "x", "transforms": "t"}
-    assert filled(form, config) == {"db.url": "x"}
-    assert beside_fields(config, form.fields) == {"transforms": "t"}
+    assert written(config) == {"db.url": "x", "transforms": "t"}
 
 
 def test_json_is_read_with_and_without_the_envelope() -> None:

@@ -37,4 +37,4 @@ def test_names_cannot_leave_their_label() -> None:
 
 def test_a_text_that_is_no_topology_is_an_empty_graph() -> None:
     assert read("nothing of the kind") == []
-    assert mermaid([]) == "flowchart LR\n"
+    assert mermaid([]) == "flowchart TB\n"

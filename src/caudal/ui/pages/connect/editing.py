@@ -17,19 +17,16 @@ from caudal.ui.services.connect_form import (
     CLASS,
     NAME,
     VERSION,
-    beside_fields,
     config_of,
-    filled,
     form_of,
     parsed_config,
     shown_config,
+    written,
 )
 from caudal.ui.services.connect_secrets import masked, unmasked
 from caudal.ui.services.errors import UiError
 from caudal.ui.shell import page, page_heading
 from caudal.ui.words import t, tn
-
-NEW_STATES = ("RUNNING", "PAUSED", "STOPPED")
 
 
 @page("/connect/new", title="New connector", nav=False)
@@ -94,10 +91,11 @@ class _Editor:
         else:
             if self._old_name is None:
                 self._name_card()
-            self._more = beside_fields(shown, form.fields)
-            self._view = FormView(form, filled(form, shown), self._validate)
+            self._before = written(shown)
+            self._view = FormView(form, self._before, self._validate)
         self._foot()
-        await self._validate()
+        # After the page is shown: a connector may ask a database that takes its time.
+        ui.timer(0.1, guarded(self._validate), once=True)
 
     async def _versions(self) -> None:
         """Where several are installed the chosen one is written down, and the others are a click away."""
@@ -156,16 +154,16 @@ class _Editor:
     def _config(self) -> dict[str, str]:
         """As it would be sent, with the secrets that were left alone. Raises UiError for JSON that is none."""
         if self._area is not None:
-            written = parsed_config(str(self._area.value))
-            written.setdefault(CLASS, self._plugin)
+            config = parsed_config(str(self._area.value))
+            config.setdefault(CLASS, self._plugin)
         else:
             assert self._view is not None
-            written = config_of(self._view.values, self._form, self._more)
+            config = config_of(self._view.values, self._form, self._before)
             if self._pinned:
-                written[VERSION] = self._version
-            written[NAME] = self._old_name or str(self._name.value or "").strip()
-            written[CLASS] = self._stored.get(CLASS, self._plugin)
-        return unmasked(written, self._stored)
+                config[VERSION] = self._version
+            config[NAME] = self._old_name or str(self._name.value or "").strip()
+            config[CLASS] = self._stored.get(CLASS, self._plugin)
+        return unmasked(config, self._stored)
 
     async def _validate(self) -> int:
         """How many things are wrong. A name that is taken is found when the connector is made."""

@@ -7,6 +7,7 @@ wrong with a field that nobody has touched is shown only when the form is sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -20,6 +21,19 @@ from caudal.ui.words import t
 VALIDATION_SECONDS = 0.6  # after the last key
 
 
+@dataclass(slots=True)
+class _Place:
+    """Where fields stand: a box, perhaps one that folds."""
+
+    box: ui.element
+    fold: ui.expansion | None = None
+    fields: list[Field] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.fold is None or bool(self.fold.value)
+
+
 class FormView:
     """`values` are what was filled in, by name; HIDDEN is a password that stays as it is stored."""
 
@@ -31,7 +45,8 @@ class FormView:
         self._all_shown = False
         self._controls: dict[str, Any] = {}
         self._boxes: dict[str, ui.element] = {}
-        self._places: dict[str, tuple[ui.element, ui.expansion | None]] = {}
+        self._places: dict[str, _Place] = {}
+        self._groups: dict[str, _Place] = {}  # where a group's further fields go
         self._timer: ui.timer | None = None
         self._root = ui.element("div").classes("connect-form")
         self._draw()
@@ -45,35 +60,43 @@ class FormView:
                 rest = [one for one in fields if one.is_advanced]
                 if group == next(iter(self.form.groups)) or (plain and any(one.required for one in plain)):
                     with card(title):
-                        box = ui.element("div").classes("connect-fields")
-                        self._place(plain, box, None)
+                        self._put(_Place(ui.element("div").classes("connect-fields")), group, plain)
                         if rest:
-                            self._folded(t("More of {group} ({n})", group=title, n=len(rest)), rest)
+                            self._folded(t("More of {group} ({n})", group=title, n=len(rest)), group, rest)
                 else:
-                    self._folded(f"{title} ({len(fields)})", [*plain, *rest])
+                    self._folded(f"{title} ({len(fields)})", group, [*plain, *rest])
 
-    def _folded(self, title: str, fields: list[Field]) -> None:
+    def _folded(self, title: str, group: str, fields: list[Field]) -> None:
         """Built when it is opened: there are dozens of fields that nobody looks at."""
         fold = ui.expansion(title, value=any(one.name in self.values for one in fields)).classes("w-full")
         with fold:
-            box = ui.element("div").classes("connect-fields")
-        self._place(fields, box, fold)
-        fold.on_value_change(lambda event: self._build(fields) if event.value else None)
-        if fold.value:
-            self._build(fields)
+            place = _Place(ui.element("div").classes("connect-fields"), fold)
+        fold.on_value_change(lambda event: self._build(place) if event.value else None)
+        self._put(place, group, fields)
 
-    def _place(self, fields: list[Field], box: ui.element, fold: ui.expansion | None) -> None:
+    def _put(self, place: _Place, group: str, fields: list[Field]) -> None:
+        self._groups[group] = place
         for one in fields:
-            self._places[one.name] = (box, fold)
-        if fold is None:
-            self._build(fields)
+            self._places[one.name] = place
+            place.fields.append(one)
+        if place.is_open:
+            self._build(place)
 
-    def _build(self, fields: list[Field]) -> None:
-        for one in fields:
+    def _build(self, place: _Place) -> None:
+        for one in place.fields:
             if one.name not in self._controls:
-                box, _ = self._places[one.name]
-                with box:
+                with place.box:
                     self._control(one)
+
+    def _add_new(self) -> None:
+        """What a validation has brought along goes to its group; what is there stays as it is, under the fingers."""
+        for group, fields in self.form.groups.items():
+            new = [one for one in fields if one.name not in self._places]
+            if new and group in self._groups:
+                self._put(self._groups[group], group, new)
+            elif new:
+                with self._root:
+                    self._folded(f"{group or t('Connector')} ({len(new)})", group, new)
 
     # -- one field -----------------------------------------------------------------------------------------------------
 
@@ -110,8 +133,7 @@ class FormView:
             made.props("stack-label")
         if one.control is Control.NUMBER:
             made.props('inputmode="numeric"')
-        if one.recommended:
-            self._suggest(one, made)
+        made.set_autocomplete(list(one.recommended))
         return made
 
     def _remove_button(self, one: Field, made: ui.input) -> None:
@@ -122,13 +144,6 @@ class FormView:
 
         label = t("Remove the stored value")
         ui.button(icon="close", color=None, on_click=remove).props(f'flat dense size="sm" aria-label="{escape(label)}"')
-
-    def _suggest(self, one: Field, made: ui.input) -> None:
-        """The browser's own list: others may be typed as well."""
-        identity = f"list-{made.id}"
-        options = "".join(f'<option value="{escape(value)}"></option>' for value in one.recommended)
-        ui.html(options, sanitize=False, tag="datalist").props(f'id="{identity}"')
-        made.props(f'list="{identity}"')
 
     def _take(self, one: Field, value: Any) -> None:
         self._touched.add(one.name)
@@ -153,11 +168,7 @@ class FormView:
 
     def show_answer(self) -> None:
         """What the last validation said, beside the fields."""
-        unplaced = [one for one in self.form.fields.values() if one.name not in self._places]
-        if any(one.name not in ("name", "connector.class", "connector.plugin.version") for one in unplaced):
-            self._root.clear()
-            self._controls, self._boxes, self._places = {}, {}, {}
-            self._draw()
+        self._add_new()
         for one in self.form.fields.values():
             wrong = one.errors if self._all_shown or one.name in self._touched else ()
             if wrong and one.name in self._places:
@@ -167,15 +178,17 @@ class FormView:
                 continue
             self._boxes[one.name].set_visibility(one.visible or bool(wrong))
             if isinstance(control, ui.input):
+                if one.control is not Control.PASSWORD:
+                    control.set_autocomplete(list(one.recommended))  # others may be typed as well
                 message = " ".join(wrong) or None
                 if control.error != message:
                     control.error = message
 
     def _unfold(self, one: Field) -> None:
-        _, fold = self._places[one.name]
-        if fold is not None and not fold.value:
-            fold.set_value(True)
-        self._build([one])
+        place = self._places[one.name]
+        if not place.is_open and place.fold is not None:
+            place.fold.set_value(True)
+        self._build(place)
 
     def focus_first_error(self) -> None:
         for one in self.form.fields.values():

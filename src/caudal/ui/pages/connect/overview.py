@@ -101,6 +101,7 @@ class _Connectors:
             sort="name",
             on_action=self._act,
         )
+        self._table.classes("connect-list")
         self._show_figures()
         await self._table.refresh()
         ui.timer(REFRESH_SECONDS, self._refresh)

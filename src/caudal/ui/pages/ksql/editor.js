@@ -2,8 +2,11 @@
 // The file is one function; editor.py calls it with the element's id and what it has to know.
 async (id, given) => {
   const CM = await import("nicegui-codemirror");
+  while (!getElement(id)) await new Promise((resolve) => setTimeout(resolve, 20));
   const component = getElement(id);
-  if (!component.editor) await component.editorPromise;
+  await component.editorPromise;
+  if (component.isKsql) return; // a connection that came back finds it as it was
+  component.isKsql = true;
   const view = component.editor;
   const keywords = new Set(given.keywords);
   const types = new Set(given.types);
@@ -37,7 +40,7 @@ async (id, given) => {
         const upper = word[0].toUpperCase();
         if (keywords.has(upper)) return "keyword";
         if (types.has(upper)) return "typeName";
-        if (stream.match(/^\s*\(/, false)) return "propertyName";
+        if (stream.match(/^\s*\(/, false)) return "className";
         return "variableName";
       }
       stream.next();
@@ -52,10 +55,10 @@ async (id, given) => {
   // The tags themselves are not exported; the default style names them all.
   const tags = {};
   for (const spec of CM.defaultHighlightStyle.specs) {
-    for (const tag of [spec.tag].flat()) tags[tag.name] = tag;
+    for (const tag of [spec.tag].flat()) if (!tag.base) tags[tag.name] ??= tag;
   }
   const classes = { keyword: "keyword", comment: "comment", string: "string", literal: "number", atom: "atom",
-    typeName: "type", propertyName: "function" };
+    typeName: "type", className: "function" };
   const styles = Object.entries(classes).filter(([name]) => tags[name]).map(([name, cls]) => ({ tag: tags[name], class: `kq-${cls}` }));
 
   // ---------------------------------------------------------------- completion
@@ -122,6 +125,11 @@ async (id, given) => {
       view.dispatch({ selection: { anchor: view.state.doc.length } });
       view.focus();
     },
+    correct(from, to, text) {
+      const units = (characters) => [...view.state.doc.toString()].slice(0, characters).join("").length;
+      view.dispatch({ changes: { from: units(from), to: units(to), insert: text } });
+      view.focus();
+    },
     candidates(answered, found) {
       const resolve = waiting.get(answered);
       waiting.delete(answered);
@@ -140,5 +148,4 @@ async (id, given) => {
     if (inserting) insert(inserting.dataset.insert);
     else if (replacing) window.caudalKsql.replace(replacing.dataset.replace);
   });
-  component.$emit("ready", {});
 }

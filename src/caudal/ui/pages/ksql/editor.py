@@ -9,27 +9,14 @@ from typing import Any
 
 from nicegui import events, ui
 
-from caudal.ksql.syntax.words import QUOTED_WHEN_WRITTEN, STATEMENTS
 from caudal.ui.components import guarded
 from caudal.ui.services.ksql_completion import Names, complete
 from caudal.ui.services.ksql_script import step_at
+from caudal.ui.services.ksql_vocabulary import COLOURED, PLAIN_TYPES
 from caudal.ui.words import t
 
 SCRIPT = Path(__file__).with_name("editor.js")
 LONGEST_IN_URL = 6000  # characters; browsers and proxies refuse longer addresses
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TYPES = _words("BOOLEAN INT INTEGER BIGINT DOUBLE DECIMAL VARCHAR STRING BYTES DATE TIME TIMESTAMP ARRAY MAP STRUCT")
-MORE_WORDS = _words(
-    """
-    CHANGES FINAL SESSION OR REPLACE IF SOURCE SINK TYPE KEY PRIMARY HEADERS HEADER VARIABLES TYPES FUNCTIONS ADD COLUMN
-    PERIOD ESCAPE
-    """
-)
 
 
 class KsqlEditor:
@@ -42,23 +29,20 @@ class KsqlEditor:
         self.element.on("complete", self._complete)
         self.element.on("run", guarded(self._asked))
         self.hint = ui.html(_hint(), sanitize=False, tag="p").classes("ksql-hint muted").props('id="ksql-hint"')
-        ui.context.client.on_connect(self._furnish)
+        given = {
+            "label": t("KSQL statements"),
+            "hint": "ksql-hint",
+            "keywords": sorted(COLOURED),
+            "types": sorted(PLAIN_TYPES),
+            "longest": LONGEST_IN_URL,
+        }
+        script = SCRIPT.read_text(encoding="utf-8")
+        furnish = f"({script[script.index('async (id') :].rstrip()})({self.element.id}, {json.dumps(given)})"
+        self.element.client.on_connect(lambda: self.element.client.run_javascript(furnish))
 
     @property
     def text(self) -> str:
         return str(self.element.value or "")
-
-    def _furnish(self) -> None:
-        given = {
-            "label": t("KSQL statements"),
-            "hint": "ksql-hint",
-            "keywords": sorted({*QUOTED_WHEN_WRITTEN, *STATEMENTS, *MORE_WORDS} - TYPES),
-            "types": sorted(TYPES),
-            "longest": LONGEST_IN_URL,
-        }
-        script = SCRIPT.read_text(encoding="utf-8")
-        script = script[script.index("async (id") :]
-        self.element.client.run_javascript(f"await ({script.rstrip()})({self.element.id}, {json.dumps(given)})")
 
     def _complete(self, event: events.GenericEventArguments) -> None:
         asked = event.args
@@ -92,10 +76,18 @@ class KsqlEditor:
             return
         begin, end = place
         self.element.decorations = [{"kind": "mark", "from": begin, "to": end, "class": "kq-wrong"}]
-        self.element.reveal_line(self.text[:begin].count("\n") + 1)
+        self.element.reveal_line(self.position(begin)[0])
 
-    def insert(self, text: str) -> None:
-        self.element.client.run_javascript(f"window.caudalKsql.insert({json.dumps(text)})")
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, as people count them."""
+        before = self.text[:offset]
+        return before.count("\n") + 1, offset - before.rfind("\n")
+
+    def correct(self, place: tuple[int, int], text: str) -> None:
+        """Write something else there, as the person would have."""
+        begin, end = place
+        self.mark(None)
+        self.element.client.run_javascript(f"window.caudalKsql.correct({begin}, {end}, {json.dumps(text)})")
 
 
 def _hint() -> str:

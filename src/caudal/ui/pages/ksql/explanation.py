@@ -12,10 +12,21 @@ from caudal.ui.services.topology_graph import mermaid, outline, read
 from caudal.ui.words import t
 
 # Colours and fonts are the page's (ksql.css), so that the drawing follows the theme.
+# Letters are measured before the sheet of styles is seen, so their size is said here.
 CONFIG = {
     "theme": "base",
     "securityLevel": "strict",
-    "flowchart": {"htmlLabels": True, "curve": "basis", "padding": 10},
+    "fontFamily": "Roboto, system-ui, sans-serif",
+    "themeVariables": {"fontSize": "12.5px", "fontFamily": "Roboto, system-ui, sans-serif"},
+    "flowchart": {
+        "htmlLabels": True,
+        "useMaxWidth": False,
+        "padding": 8,
+        "nodeSpacing": 28,
+        "rankSpacing": 30,
+        "wrappingWidth": 280,
+        "subGraphTitleMargin": {"top": 4, "bottom": 14},
+    },
 }
 
 
@@ -27,7 +38,8 @@ def graph(query: Query, labels: dict[str, str]) -> None:
         return
     title = t("Sub-topology")
     drawing = ui.mermaid(mermaid(subs, labels, title), config=CONFIG).classes("graph")
-    drawing.props(f'role="img" aria-label="{escape(t("The plan of {id}; it is said in words below.", id=query.id))}"')
+    label = escape(t("The plan of {id}; it is said in words below.", id=query.id))
+    drawing.props(f'role="img" tabindex="0" aria-label="{label}"')
     rows = []
     for sub in subs:
         said = outline(sub)

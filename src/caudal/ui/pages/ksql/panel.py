@@ -1,4 +1,4 @@
-"""The panel beside the editor: streams and tables with their columns, functions, types and what was run before.
+"""The panel beside the editor: streams, tables and their columns, queries, types, functions, and what was run before.
 
 Plain HTML: a name is inserted by the browser alone (editor.js looks for `data-insert` and `data-replace`).
 """
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from html import escape
 
 from caudal.ksql.syntax.names import written_name
-from caudal.ui.pages.ksql.pieces import source_url
+from caudal.ui.pages.ksql.pieces import query_url, source_url
 from caudal.ui.services.ksql_catalog import Catalog
 from caudal.ui.services.ksql_completion import Function
-from caudal.ui.services.ksql_entities import Source
+from caudal.ui.services.ksql_entities import Query, Source
 from caudal.ui.words import t
 
 
@@ -24,6 +24,8 @@ def panel_html(catalog: Catalog, opened: str = "") -> str:
         _part(t("Streams"), (_source(one, one.name == opened) for one in streams), t("No streams yet.")),
         _part(t("Tables"), (_source(one, one.name == opened) for one in tables), t("No tables yet.")),
     ]
+    if catalog.queries:
+        parts.append(_part(t("Queries"), (_query(one) for one in catalog.queries), ""))
     if catalog.types:
         types = (_name(written_name(name), name, stands_for) for name, stands_for in catalog.types)
         parts.append(_part(t("Types"), types, ""))
@@ -40,7 +42,7 @@ def history_html(statements: Iterable[str]) -> str:
         for one in statements
     )
     title = escape(t("Run before"))
-    return f"<details data-all><summary>{title}</summary><div>{rows}</div></details>" if rows else ""
+    return f"<details><summary>{title}</summary><div>{rows}</div></details>" if rows else ""
 
 
 def _part(title: str, rows: Iterable[str], nothing: str) -> str:
@@ -69,6 +71,23 @@ def _source(one: Source, is_open: bool) -> str:
     return (
         f'<details data-find="{escape(one.name.lower())}"{attribute}><summary class="mono">{escape(one.name)}</summary>'
         f"<div>{links}{columns}</div></details>"
+    )
+
+
+def _query(one: Query) -> str:
+    """Its id goes into the editor (to PAUSE or EXPLAIN it); a push query has no page of its own."""
+    opening = ""
+    if one.kind == "PERSISTENT":
+        label = escape(t("Open query {id}", id=one.id))
+        opening = f'<a href="{escape(query_url(one.id))}" aria-label="{label}">{escape(t("Open"))}</a>'
+    insert = (
+        f'<button type="button" data-insert="{escape(one.id)}" '
+        f'aria-label="{escape(t("Insert {name}", name=one.id))}">{escape(t("Insert"))}</button>'
+    )
+    return (
+        f'<details data-find="{escape(one.id.lower())}"><summary class="mono">{escape(one.id)}</summary>'
+        f'<div><div class="links">{insert}{opening}</div><p class="muted text-xs">{escape(_short(one.sql, 200))}</p>'
+        "</div></details>"
     )
 
 

@@ -150,7 +150,7 @@ class _QueryPage:
             copy_link()
         self._away = ui.element("div").classes("away")
         self._state = ui.element("div").classes("row items-center gap-3 flex-wrap")
-        self._error = ui.element("div").classes("w-full")
+        self._error = ui.element("div").classes("w-full away")
         code_view(found.sql)
         views = {"graph": (t("Graph"), query_url(found.id)), "text": (t("Text"), query_url(found.id, view="text"))}
         chosen = view if view in views else "graph"

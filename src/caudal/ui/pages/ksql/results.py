@@ -16,6 +16,7 @@ from nicegui import background_tasks, ui
 
 from caudal.ui.components import badge, duration, number, rate, text
 from caudal.ui.components.buttons import button
+from caudal.ui.pages.ksql.editor import KsqlEditor
 from caudal.ui.pages.ksql.explanation import graph, plan_text
 from caudal.ui.pages.ksql.pieces import query_url
 from caudal.ui.pages.ksql.streaming import Stream
@@ -31,19 +32,19 @@ TABLE_ROWS = 300  # of a statement's answer; more are counted
 
 
 class Results:
-    """`changed` is called when names may be others; `mark` underlines a place of the editor's text."""
+    """`changed` is called when names may be others; what is wrong is marked in the `editor`."""
 
     def __init__(
         self,
         client: Ksql,
         settings: Settings,
-        mark: Callable[[tuple[int, int] | None], None],
+        editor: KsqlEditor,
         changed: Callable[[], Any],
         labels: Callable[[], dict[str, str]],
     ) -> None:
         self._client = client
         self._settings = settings
-        self._mark = mark
+        self._editor = editor
         self._changed = changed
         self._labels = labels
         self._task: asyncio.Task[None] | None = None
@@ -56,7 +57,7 @@ class Results:
         """All statements of a text that stands at `begin` in the editor. What ran before is stopped."""
         self.stop()
         self._root.clear()
-        self._mark(None)
+        self._editor.mark(None)
         found = steps(script)
         if not found:
             with self._root:
@@ -97,15 +98,27 @@ class Results:
             with card.root:
                 for entity in error.entities:
                     self._entity(card, entity)
-                card.refused(error.problem)
-            place = marked(script, step.begin, error.problem)
-            self._mark(None if place is None else (begin + place[0], begin + place[1]))
+                self._refused(card, error.problem, begin, marked(script, step.begin, error.problem))
             return False
         except UiError as error:
             with card.root:
-                card.refused(Problem(error.message))
+                card.refused(error.message)
             return False
         return True
+
+    def _refused(self, card: _Card, problem: Problem, begin: int, place: tuple[int, int] | None) -> None:
+        """With the place in the editor, and what was probably meant as a click."""
+        if place is None:
+            card.refused(problem.sentence)
+            return
+        wrong = (begin + place[0], begin + place[1])
+        line, column = self._editor.position(wrong[0])
+        card.refused(t("Line {line}, column {column}: ", line=line, column=column) + problem.sentence)
+        self._editor.mark(wrong)
+        meant = problem.suggestion
+        if meant is not None:
+            with card.body:
+                button(t("Write {name}", name=meant), lambda: self._editor.correct(wrong, meant), icon="auto_fix_high")
 
     async def _answer(self, card: _Card, step: Step) -> None:
         match step.kind:
@@ -208,9 +221,6 @@ class Results:
         card.body.classes("flush")
         is_push = step.kind is Kind.PUSH
         stream = Stream(card.body, is_push)
-        stop = button(t("Stop"), self.stop, icon="stop") if is_push else None
-        if stop is not None:
-            stop.move(card.head)
         card.ended(t("Running"), "info")
 
         def show() -> None:
@@ -224,23 +234,15 @@ class Results:
             with card.root:
                 stream.flush()
                 show()
-                if stop is not None:
-                    stop.delete()
 
     async def _lines(self, card: _Card, step: Step) -> None:
-        stop = button(t("Stop"), self.stop, icon="stop")
-        stop.move(card.head)
         with card.body:
             log = ui.log(max_lines=1000).classes("w-full mono").style("height: 20rem")
         card.ended(t("Running"), "info")
-        try:
-            async with self._client.lines(self._settings.filled(step), self._settings.properties) as found:
-                async for line in found:
-                    log.push(line)
-            card.ended(t("Complete"), "good")
-        finally:
-            with card.root:
-                stop.delete()
+        async with self._client.lines(self._settings.filled(step), self._settings.properties) as found:
+            async for line in found:
+                log.push(line)
+        card.ended(t("Complete"), "good")
 
 
 class _Card:
@@ -272,15 +274,13 @@ class _Card:
         with self._state:
             badge(word, tone)
 
-    def refused(self, problem: Problem) -> None:
+    def refused(self, sentence: str) -> None:
         self.root.classes("wrong")
         self.ended(t("Refused"), "bad")
+        self.figures.text = ""
         self.body.classes(remove="flush")
-        with self.body, ui.element("div").props('role="alert"'):
-            where = ""
-            if problem.line is not None:
-                where = t("Line {line}, column {column} of the statement: ", line=problem.line, column=problem.column)
-            ui.html(escape(f"{where}{problem.sentence}"), sanitize=False, tag="p").classes("problem")
+        with self.body:
+            ui.html(escape(sentence), sanitize=False, tag="p").classes("problem").props('role="alert"')
 
 
 def _count(rows: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from caudal.ui.components import copy_link, error_panel, guarded, set_query
 from caudal.ui.components.buttons import button
@@ -61,7 +61,7 @@ class _Workbench:
                 self._bar()
                 self._away = ui.element("div").classes("away")
                 self._results = Results(
-                    self._client, self._settings, self._editor.mark, self._soon, lambda: self._catalog.labels
+                    self._client, self._settings, self._editor, self._soon, lambda: self._catalog.labels
                 )
                 self._results.running = self._show_running
             self._panel()
@@ -150,13 +150,13 @@ class _Workbench:
     def _soon(self) -> None:
         shown = {**self._settings.properties, **self._settings.variables}
         self._set.text = ", ".join(f"{name} = {value}" for name, value in shown.items() if name != RESET)
-        with self._away:
-            ui.timer(0.05, self._refresh, once=True)
+        background_tasks.create(self._refresh(), name="ksql catalog")
 
     async def _refresh(self) -> None:
         try:
-            found = await read_catalog(self._client)
-            functions = await read_functions(self._client)
+            with self._tree:  # whose language errors are said in
+                found = await read_catalog(self._client)
+                functions = await read_functions(self._client)
         except UiError as error:
             if not self._away.default_slot.children:
                 with self._away:

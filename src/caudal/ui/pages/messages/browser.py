@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from nicegui import ui
 
 from caudal.ui.components import error_panel, guarded, notify_error, number, query_parameter, set_query
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.messages.detail import open_message
 from caudal.ui.pages.messages.exporting import export_dialog
 from caudal.ui.pages.messages.live import LiveTail
@@ -41,15 +44,15 @@ class MessageBrowser:
             self._status = ui.label("").props('aria-live="polite"')
             self._progress = ui.linear_progress(0, show_value=False, size="6px")
             self._progress.props(f'aria-label="{t("Searched so far")}"')
-            self._cancel = _button(t("Stop"), "stop", self._stop)
-            self._more = _button(t("Search on"), "manage_search", self._search_on)
+            self._cancel = _quiet(t("Stop"), "stop", self._stop)
+            self._more = _quiet(t("Search on"), "manage_search", self._search_on)
             self._live = LiveTail(self)
             with ui.element("div").classes("paging"):
-                _button(t("Export"), "download", lambda: export_dialog(self.topic, self.query))
-                self._first = _button(t("First page"), "first_page", lambda: self._turn(None))
-                self._previous = _button(t("Previous page"), "chevron_left", self._back)
-                self._next = _button(t("Next page"), "chevron_right", self._on)
-        self._trouble = ui.element("div").classes("w-full")
+                _quiet(t("Export"), "download", lambda: export_dialog(self.topic, self.query))
+                self._first = _quiet(t("First page"), "first_page", lambda: self._turn(None))
+                self._previous = _quiet(t("Previous page"), "chevron_left", self._back)
+                self._next = _quiet(t("Next page"), "chevron_right", self._on)
+        self._trouble = ui.element("div").classes("trouble")
         self._table = MessageTable(self.open)
         self._show_state(searching=True)
         ui.context.client.on_delete(self._leave)
@@ -203,9 +206,9 @@ class MessageBrowser:
             self._status.text = self._looked_at(search)
 
     def _summary(self, search: Search) -> str:
-        parts = [tn("{n} message", "{n} messages", len(self._found))]
-        if not self.query.filter.is_empty or not search.scan.is_finished:
-            parts.append(self._looked_at(search))
+        if self.query.filter.is_empty:
+            return t("{count} of {total} messages", count=number(len(self._found)), total=number(search.scan.total))
+        parts = [tn("{n} message", "{n} messages", len(self._found)), self._looked_at(search)]
         if search.matching is not None and search.matching.failed:
             parts.append(
                 t(
@@ -231,6 +234,5 @@ class MessageBrowser:
         notify_error(reason)
 
 
-def _button(label: str, icon: str, on_click: object) -> ui.button:
-    button = ui.button(label, icon=icon, on_click=guarded(on_click))  # type: ignore[arg-type]
-    return button.props("flat dense no-caps")
+def _quiet(label: str, icon: str, action: Callable[..., Any]) -> ui.button:
+    return button(label, action, icon=icon, look="").props("flat dense")

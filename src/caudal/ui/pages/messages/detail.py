@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from caudal.ui.components import badge, code_view, copy_link, facts, guarded, h2, json_view, size, text
+from caudal.ui.components import badge, code_view, copy_link, facts, h2, json_view, size, text
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.messages.producing import replay_dialog
 from caudal.ui.pages.messages.table import time_of
 from caudal.ui.platform import platform
@@ -45,17 +46,18 @@ async def open_message(
         with ui.element("div").classes("head"):
             ui.label(title).classes("dialog-title").props('role="heading" aria-level="2"')
             copy_link()
-            ui.button(icon="close", on_click=dialog.close).props(f'flat dense autofocus aria-label="{t("Close")}"')
+            close = button("", dialog.close, icon="close", look="")
+            close.props(f'flat dense autofocus aria-label="{t("Close")}"')
         _facts(message)
         part(t("Key"), message.key)
         part(t("Value"), message.value)
         _headers(message)
         with ui.element("div").classes("actions"):
-            ui.button(
+            button(
                 t("Edit and send again"),
+                lambda: replay_dialog(topic, partitions, message, browser),
                 icon="edit",
-                on_click=guarded(lambda: replay_dialog(topic, partitions, message, browser)),
-            ).props("no-caps unelevated").classes("secondary")
+            )
 
 
 def _facts(message: Message) -> None:

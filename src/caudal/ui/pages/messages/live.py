@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from caudal.ui.components import number
+from caudal.ui.components.buttons import button
 from caudal.ui.platform import platform
 from caudal.ui.services.message_query import Query
 from caudal.ui.services.messages import follow
@@ -27,7 +28,7 @@ class LiveTail:
         self._tail: Tail | None = None
         self._paused = False
         self._missed = 0  # while paused
-        self._pause = ui.button(t("Pause"), icon="pause", on_click=self._toggle).props("flat dense no-caps")
+        self._pause = button(t("Pause"), self._toggle, icon="pause", look="").props("flat dense")
         self._pause.set_visibility(False)
         self._timer = ui.timer(PUSH_SECONDS, self._push, active=False)
 

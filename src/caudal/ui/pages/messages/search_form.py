@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 
 from caudal.ui.components import guarded
+from caudal.ui.components.buttons import button
 from caudal.ui.components.forms import show_problems
 from caudal.ui.services.decoding import READINGS, Readings
 from caudal.ui.services.filters import Filter
@@ -69,7 +70,7 @@ class SearchForm:
             self._offset.bind_visibility_from(self._start, "value", value=OFFSET)
             self._time.bind_visibility_from(self._start, "value", value=TIME)
             self._words = self._field(t("Text in key, value or headers"), query.filter.text).classes("grow-field")
-            ui.button(t("Search"), icon="search").props('unelevated no-caps type="submit"').classes("primary")
+            button(t("Search"), icon="search", look="primary").props('type="submit"')
         used = bool(query.partitions or query.filter != Filter(query.filter.text) or query.readings != Readings())
         self._more = ui.expansion(t("More filters"), icon="tune", value=used).classes("w-full").props("dense")
         with self._more, ui.element("form").classes("search-more") as form:

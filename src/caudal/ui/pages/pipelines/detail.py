@@ -12,7 +12,16 @@ from caudal.ui.components import badge, copy_link, empty_state, link_tabs, url
 from caudal.ui.components.errors import guarded
 from caudal.ui.pages.pipelines.facts import facts_tab
 from caudal.ui.pages.pipelines.live import LiveView
-from caudal.ui.pages.pipelines.states import ICONS, TONES, carry_out, order_word, orders_for, origin_word, state_word
+from caudal.ui.pages.pipelines.states import (
+    ICONS,
+    TONES,
+    carry_out,
+    order_word,
+    orders_for,
+    origin_word,
+    shown_name,
+    state_word,
+)
 from caudal.ui.pages.pipelines.tasks import tasks_tab
 from caudal.ui.platform import platform
 from caudal.ui.services.pipelines import Pipelines, now_ms, pipelines
@@ -84,7 +93,8 @@ class Head:
         self._name = found.application
         self._shown: tuple[str, tuple[Order, ...]] | None = None
         self._busy = False
-        with page_heading(found.application):
+        name = shown_name(found)
+        with page_heading(name, found.application if name != found.application else ""):
             self._actions = ui.element("div").classes("actions")
             _spark_link(found.leader)
             copy_link()

@@ -11,7 +11,16 @@ from caudal.pipelines.board import Pipeline
 from caudal.pipelines.records import Order
 from caudal.ui.components import Column, Page, PagedTable, Query, duration, empty_state, number, page_of, rate, url
 from caudal.ui.components.errors import guarded
-from caudal.ui.pages.pipelines.states import ICONS, TONES, carry_out, order_word, orders_for, origin_word, state_word
+from caudal.ui.pages.pipelines.states import (
+    ICONS,
+    TONES,
+    carry_out,
+    order_word,
+    orders_for,
+    origin_word,
+    shown_name,
+    state_word,
+)
 from caudal.ui.platform import platform
 from caudal.ui.services.pipelines import now_ms, pipelines
 from caudal.ui.shell import page, page_heading
@@ -75,7 +84,7 @@ def _columns() -> list[Column]:
 
 
 def _load(query: Query, found: list[Pipeline]) -> Page:
-    return page_of([row(one) for one in found], query, lambda cells: str(cells["id"]))
+    return page_of([row(one) for one in found], query, lambda cells: f"{cells['id']} {cells['application']['text']}")
 
 
 def row(pipeline: Pipeline) -> Mapping[str, Any]:
@@ -89,7 +98,11 @@ def row(pipeline: Pipeline) -> Mapping[str, Any]:
     more = len(pipeline.instances) - 1
     return {
         "id": pipeline.application,
-        "application": {"text": pipeline.application, "href": url("pipelines", pipeline.application)},
+        "application": {
+            "text": shown_name(pipeline),
+            "href": url("pipelines", pipeline.application),
+            "title": pipeline.application,
+        },
         "origin": {"text": origin_word(pipeline)},
         "state": {"text": state_word(state), "tone": TONES.get(state, ""), "title": figures.get("failure") or ""},
         "in": _figure(rates.get("in") if live else 0, rate),

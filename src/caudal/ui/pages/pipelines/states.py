@@ -43,6 +43,12 @@ def origin_word(pipeline: Pipeline) -> str:
     return {"streams": "Streams", "ksql": "KSQL"}.get(str(pipeline.leader.origin.get("kind")), "–")
 
 
+def shown_name(pipeline: Pipeline) -> str:
+    """A query of KSQL is known by its id, not by that of the application that runs it."""
+    origin = pipeline.leader.origin
+    return str(origin["query"]) if origin.get("kind") == "ksql" and origin.get("query") else pipeline.application
+
+
 def orders_for(pipeline: Pipeline) -> list[Order]:
     """What makes sense to tell it now."""
     if not pipeline.leader.takes_orders:
@@ -67,11 +73,11 @@ ICONS = {Order.PAUSE: "pause", Order.RESUME: "play_arrow", Order.STOP: "stop"}
 async def carry_out(order: Order, pipeline: Pipeline, begun: Callable[[], Any] = lambda: None) -> bool:
     """Asks where something ends, sends the order and waits until it is so. `begun` is called before the wait. False:
     the visitor said no."""
-    name = pipeline.application
+    name = shown_name(pipeline)
     if order is Order.STOP and not await _is_sure(pipeline):
         return False
     begun()
-    await pipelines(platform().kafka).order(order, name)
+    await pipelines(platform().kafka).order(order, pipeline.application)
     done = {
         Order.PAUSE: t("{name} is paused.", name=name),
         Order.RESUME: t("{name} goes on.", name=name),
@@ -82,11 +88,11 @@ async def carry_out(order: Order, pipeline: Pipeline, begun: Callable[[], Any] =
 
 
 async def _is_sure(pipeline: Pipeline) -> bool:
-    name = pipeline.application
+    name = shown_name(pipeline)
     if pipeline.leader.origin.get("kind") == "ksql":
         what = t(
             "The query {query} is terminated: its state and internal topics are deleted. What it has written stays.",
-            query=pipeline.leader.origin.get("query", name),
+            query=name,
         )
         return await confirm_by_name(name, what, t("Terminate"))
     return await confirm(

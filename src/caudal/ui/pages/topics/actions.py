@@ -38,7 +38,7 @@ def add_partitions(name: str, count: int) -> None:
 
 @guarded
 async def empty(name: str) -> None:
-    if not await confirm_by_name(name, t("All messages of {topic} will be deleted.", topic=name), t("Empty")):
+    if not await confirm_by_name(name, t("All messages of {topic} will be deleted.", topic=name), t("Empty topic")):
         return
     count = await topic_changes.empty(platform().kafka, name)
     topics().forget()

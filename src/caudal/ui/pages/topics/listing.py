@@ -19,6 +19,7 @@ from caudal.ui.components import (
     size,
     url,
 )
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.topics.creating import create_dialog
 from caudal.ui.pages.topics.service import topics
 from caudal.ui.services.topics import UNLIMITED, TopicQuery, TopicRow, is_internal
@@ -43,7 +44,7 @@ async def topic_list() -> None:
     with page_heading(t("Topics")):
         switch = ui.switch(t("Internal topics"), value=internal, on_change=show_internal)
         copy_link()
-        ui.button(t("Create topic"), icon="add", on_click=create_dialog).props("unelevated no-caps").classes("primary")
+        button(t("Create topic"), create_dialog, icon="add", look="primary")
     table = PagedTable(
         [
             Column("name", t("Name"), sortable=True),

@@ -23,6 +23,7 @@ from caudal.ui.components import (
     text,
     url,
 )
+from caudal.ui.components.buttons import button
 from caudal.ui.components.code import code_view
 from caudal.ui.components.forms import form_dialog, show_problems
 from caudal.ui.pages.topics.service import topics
@@ -33,6 +34,12 @@ from caudal.ui.services.topic_changes import ConfigRow, config_rows
 from caudal.ui.services.topics import ConsumerRow, PartitionRow
 from caudal.ui.words import t
 
+CONFIG_STYLE = """
+.config-table th.k-mono { font-family: var(--font); }
+.config-table td:nth-child(1) { white-space: nowrap; } .config-table td:nth-child(3) { white-space: nowrap; }
+.config-table td:nth-child(2) { min-width: 9rem; } .config-table td:nth-child(5) { min-width: 16rem; }
+.mr-auto { margin-right: auto; }
+"""
 NOT_FOUND = (404, 40401, 40402, 40403)
 
 
@@ -160,6 +167,7 @@ async def config_tab(name: str) -> None:
         known.update({row.name: row for row in config_rows(await platform().kafka.topic_configs(name))})
         return page_of([_config_cells(row) for row in known.values()], query, lambda row: str(row["id"]))
 
+    ui.add_css(CONFIG_STYLE)
     table = PagedTable(
         [
             Column("name", t("Setting"), "mono", sortable=True),
@@ -174,7 +182,7 @@ async def config_tab(name: str) -> None:
         search=t("Filter settings"),
         size=100,
         on_action=lambda _, row: edit_config(name, known[str(row["id"])], table),
-    )
+    ).classes("config-table")
     await table.refresh()
 
 
@@ -224,8 +232,6 @@ def edit_config(topic: str, row: ConfigRow, table: PagedTable) -> None:
         field.on("keydown.enter", save)
         with ui.element("div").classes("form-foot"):
             if row.is_set:
-                ui.button(t("Back to the default"), on_click=guarded(lambda: change(None))).props(
-                    "flat no-caps"
-                ).classes("mr-auto")
-            ui.button(t("Cancel"), on_click=dialog.close).props("flat no-caps")
-            ui.button(t("Save"), on_click=save).props("unelevated no-caps").classes("primary")
+                button(t("Back to the default"), lambda: change(None), look="mr-auto").props("flat")
+            button(t("Cancel"), dialog.close, look="").props("flat")
+            button(t("Save"), save, look="primary")

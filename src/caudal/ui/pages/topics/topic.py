@@ -5,6 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from caudal.ui.components import copy_link, link_tabs, number, query_parameter, size, url
+from caudal.ui.components.buttons import button
 from caudal.ui.pages.messages.browser import MessageBrowser
 from caudal.ui.pages.messages.producing import produce_dialog
 from caudal.ui.pages.topics import actions
@@ -23,7 +24,7 @@ async def topic_page(name: str) -> None:
     tab = asked if asked in TABS else MESSAGES
     metadata = await topics().metadata(name)
     count = len(metadata.partitions)
-    counts, sizes = await topics().message_counts([name]), await topics().sizes()
+    counts, sizes = await topics().message_counts([name]), await topics().sizes(fresh=True)
     ui.page_title(f"{name} · Caudal")
     figures = [tn("{n} partition", "{n} partitions", count)]
     if name in counts:
@@ -33,9 +34,7 @@ async def topic_page(name: str) -> None:
     browser = MessageBrowser(name, count) if tab == MESSAGES else None
     with page_heading(name, " · ".join(figures)):
         copy_link()
-        ui.button(t("Produce message"), icon="send", on_click=lambda: produce_dialog(name, count, browser)).props(
-            "unelevated no-caps"
-        ).classes("primary")
+        button(t("Produce message"), lambda: produce_dialog(name, count, browser), icon="send", look="primary")
         _menu(name, count)
     titles = (t("Messages"), t("Partitions"), t("Consumers"), t("Schema"), t("Configuration"))
     link_tabs(
@@ -60,8 +59,8 @@ async def topic_page(name: str) -> None:
 
 def _menu(name: str, count: int) -> None:
     label = t("More actions")
-    with ui.button(icon="more_vert").props(f'flat dense aria-label="{label}"'), ui.menu():
+    with button("", icon="more_vert", look="").props(f'flat dense aria-label="{label}"'), ui.menu():
         ui.menu_item(t("Add partitions"), lambda: actions.add_partitions(name, count))
         ui.menu_item(t("Clone"), lambda: actions.clone(name))
-        ui.menu_item(t("Empty"), lambda: actions.empty(name))
+        ui.menu_item(t("Empty topic"), lambda: actions.empty(name))
         ui.menu_item(t("Delete"), lambda: actions.delete(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caudal.ui.pages.ksql.panel import history_html, panel_html
 from caudal.ui.services.ksql_catalog import Catalog
 from caudal.ui.services.ksql_completion import Column, Function
-from caudal.ui.services.ksql_entities import Source
+from caudal.ui.services.ksql_entities import Query, Source
 
 
 def source(name: str, *columns: Column) -> Source:
@@ -25,6 +25,17 @@ def test_a_function_is_inserted_with_its_parenthesis_and_says_its_result() -> No
     assert 'data-insert="LEN("' in shown
     assert "<span>INTEGER</span>" in shown
     assert "How long it is." in shown
+
+
+def test_a_persistent_query_can_be_opened_and_a_push_query_only_named() -> None:
+    queries = [
+        Query("CTAS_A_1", "CREATE …", "PERSISTENT", "RUNNING", ("A",)),
+        Query("push_1", "SELECT …", "PUSH", "", ()),
+    ]
+    shown = panel_html(Catalog(queries=queries))
+    assert 'href="/ksql/queries/CTAS_A_1"' in shown
+    assert 'href="/ksql/queries/push_1"' not in shown
+    assert 'data-insert="push_1"' in shown
 
 
 def test_the_source_of_the_url_is_open() -> None:
