@@ -134,7 +134,7 @@ class FormView:
             made.props("stack-label")
         if one.control is Control.NUMBER:
             made.props('inputmode="numeric"')
-        # The browser's own list, under the id that NiceGUI's input looks for; its own suggestions would take the Tab key.
+        # The browser's own list, under the id that NiceGUI's input looks for; its own suggestions take the Tab key.
         offered = ui.html(_options(one), sanitize=False, tag="datalist")
         self._offered[one.name] = offered.props(f'id="{made.html_id}-datalist"')
         return made
