@@ -77,7 +77,7 @@ def test_the_map_fills_as_the_votes_are_counted(
     expect(page).to_have_url(re.compile("community=13"))
     expect(page.get_by_role("heading", name="Comunidad de Madrid")).to_be_visible()
     expect(coloured).to_have_count(19, timeout=SPARK_MILLISECONDS)
-    expect(page.locator("table.results").first).to_contain_text(re.compile(r"\d %? ?\(\d"), timeout=SPARK_MILLISECONDS)
+    expect(page.locator("table.results").first).to_contain_text(re.compile(r"\d ±\d"), timeout=SPARK_MILLISECONDS)
     axe(page)
     shot(page, "elections-light")
     # What the map says by colour, the table says in words.

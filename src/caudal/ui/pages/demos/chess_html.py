@@ -46,8 +46,8 @@ def board_html(moment: Moment, caption: str) -> str:
             cells.append(f'<td class="{classes}" data-square="{square}">{inside}</td>')
         rows.append(f'<tr><th scope="row">{8 - row}</th>{"".join(cells)}</tr>')
     return (
-        f'<table class="board"><caption class="sr-only">{escape(caption)}</caption>'
-        f"<thead><tr><td></td>{files}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f'<div class="board-box"><table class="board"><caption class="sr-only">{escape(caption)}</caption>'
+        f"<thead><tr><td class=corner></td>{files}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
