@@ -30,10 +30,15 @@ def write(bootstrap: str, topic: str, records: Iterable[Mapping[str, Any]]) -> N
     """Records as the arguments of `produce`; all are acknowledged when this returns."""
     failures: list[Any] = []
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 10})
+
+    def delivered(error: Any, _: Any) -> None:
+        if error is not None:
+            failures.append(error)
+
     for record in records:
         while True:
             try:
-                producer.produce(topic, on_delivery=lambda error, _: error and failures.append(error), **record)
+                producer.produce(topic, on_delivery=delivered, **record)
                 break
             except BufferError:
                 producer.poll(0.1)
