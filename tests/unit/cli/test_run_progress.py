@@ -18,7 +18,7 @@ class Application:
 
     application_id = "count"
     lane = ("task", "")
-    state = "STARTING"
+    state: str = "STARTING"
     restoring: dict[str, list[int]] = {}  # noqa: RUF012
     left = 0
 
@@ -35,13 +35,16 @@ class Notes(Tracker):
     def __init__(self) -> None:
         super().__init__("x")
         self.seen: list[tuple[str, float, float | None]] = []
-        self.closed = False
+        self.closings = 0
 
     def _draw(self) -> None:
         self.seen.append((self._what, self._done, self._total))
 
+    def last(self) -> tuple[str, float, float | None]:
+        return self.seen[-1]
+
     def close(self) -> None:
-        self.closed = True
+        self.closings += 1
         super().close()
 
 
@@ -54,19 +57,19 @@ def test_spark_then_state_then_records_then_nothing() -> None:
     application, tracker = Application(), Notes()
     start = looked(application, tracker)
     start.look()
-    assert tracker.seen[-1] == ("'count': starting Spark", 0, None)
+    assert tracker.last() == ("'count': starting Spark", 0, None)
     application.restoring = {"0_0 totals": [50, 200], "0_1 totals": [10, 100]}
     start.look()
-    assert tracker.seen[-1] == ("'count': restoring state", 60, 300)
+    assert tracker.last() == ("'count': restoring state", 60, 300)
     application.state, application.left = "RUNNING", 50_000
     start.look()
     application.left = 20_000
     start.look()
-    assert tracker.seen[-1] == ("'count': catching up", 30_000, 50_000)
-    assert not tracker.closed
+    assert tracker.last() == ("'count': catching up", 30_000, 50_000)
+    assert tracker.closings == 0
     application.left = 0
     start.look()
-    assert tracker.closed
+    assert tracker.closings == 1
     drawn = len(tracker.seen)
     application.left = 90_000
     start.look()
@@ -78,7 +81,7 @@ def test_nothing_to_catch_up_with_shows_nothing(state: str, left: int) -> None:
     application, tracker = Application(), Notes()
     application.state, application.left = state, left
     looked(application, tracker).look()
-    assert tracker.closed and tracker.seen == []
+    assert (tracker.closings, tracker.seen) == (1, [])
 
 
 def test_jars_are_shown_while_they_come(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
