@@ -29,6 +29,11 @@ def make_topic(bootstrap: str, name: str, partitions: int = 1, **configs: str) -
 def write(bootstrap: str, topic: str, records: Iterable[Mapping[str, Any]]) -> None:
     """Records as the arguments of `produce`; all are acknowledged when this returns."""
     failures: list[Any] = []
+
+    def delivered(error: Any, message: Any) -> None:
+        if error is not None:
+            failures.append(error)
+
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 10})
 
     def delivered(error: Any, _: Any) -> None:

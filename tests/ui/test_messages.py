@@ -428,4 +428,7 @@ def test_a_million_messages_are_paged_searched_and_the_search_is_stopped(
         expect(page.get_by_role("button", name="Stop")).to_be_hidden(timeout=30_000)
         steps += 1
     expect(rows(page).first).to_contain_text('{"n":20}')
+    resident = int(Path(f"/proc/{platform.pid}/statm").read_text().split()[1]) * 4096 >> 20
+    print(f"the control center takes {resident} MB after it")
+    assert resident <= 200
     print(f"a message among a million was found after {time.monotonic() - began:.1f} s in {steps + 1} steps")
