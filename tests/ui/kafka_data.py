@@ -35,11 +35,6 @@ def write(bootstrap: str, topic: str, records: Iterable[Mapping[str, Any]]) -> N
             failures.append(error)
 
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 10})
-
-    def delivered(error: Any, _: Any) -> None:
-        if error is not None:
-            failures.append(error)
-
     for record in records:
         while True:
             try:
