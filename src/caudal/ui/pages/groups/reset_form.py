@@ -59,7 +59,7 @@ class ResetForm:
         self._changes = 0
 
     async def build(self) -> None:
-        cluster = await platform().kafka.cluster()
+        cluster = await platform().kafka.cluster(fresh=True)  # a new topic must not look deleted
         self._known = {name: sorted(topic.partitions) for name, topic in cluster.topics.items()}
         self._refused = ui.element("div").classes("w-full")
         with card(t("Where the group goes on")):

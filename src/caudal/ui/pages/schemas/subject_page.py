@@ -108,7 +108,7 @@ async def _about(registry: Registry, subject: Subject, found: RegisteredSchema, 
             with ui.row():
                 delete = button(t("Delete this version"), icon="delete_outline")
                 delete.on_click(guarded(lambda: _delete_version(registry, subject.name, shown)))
-    topics = topics_of(subject.name, await platform().kafka.topics())
+    topics = topics_of(subject.name, await platform().kafka.topics(fresh=True))
     with card(t("Topics that use it")):
         if topics:
             _links([(name, url("topics", name)) for name in topics])
