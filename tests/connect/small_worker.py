@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from caudal.connect.connector import Connector
@@ -41,7 +42,11 @@ class SmallWorker:
             config["exactly.once.support"] = "required"
         self.config: Mapping[str, str] = config
         self.settings = WorkerSettings(
-            bootstrap=bootstrap, url="http://127.0.0.1:1", offset_flush_seconds=0.2, offset_partitions=3
+            bootstrap=bootstrap,
+            url="http://127.0.0.1:1",
+            offset_flush_seconds=0.2,
+            offset_partitions=3,
+            allowed_folders=(Path("/"),),
         )
         self.heard = Heard()
         self._class = connector

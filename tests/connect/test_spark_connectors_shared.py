@@ -45,7 +45,9 @@ def run(connector: Any, bootstrap: str, config: dict[str, str]) -> JobSide:
     task: Any = connector.task()
     assert isinstance(task, JobTask)
     task.context = side = JobSide(texts)
-    task.start(parse(texts, WorkerSettings(bootstrap=bootstrap, url="http://127.0.0.1:1")))
+    task.start(
+        parse(texts, WorkerSettings(bootstrap=bootstrap, url="http://127.0.0.1:1", allowed_folders=(Path("/"),)))
+    )
     task.run()
     return side
 

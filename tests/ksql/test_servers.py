@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from caudal.bench.http_servers import HttpServer
+from caudal.bench.servers import children
 from caudal.ksql.shell.client import Server, ServerError
 from caudal.testing import EmbeddedBroker
 from tests.ksql.conftest import until
@@ -78,10 +79,10 @@ def running(
         server.stop()
 
 
-def test_own_functions_and_joins_over_four_partitions(
+def test_own_functions_and_joins_over_four_partitions_also_after_spark_was_killed(
     broker: EmbeddedBroker, service: str, functions: Path, tmp_path: Path
 ) -> None:
-    with running(broker, service, tmp_path / "one", "--extensions", str(functions)) as (_, rows, client):
+    with running(broker, service, tmp_path / "one", "--extensions", str(functions)) as (server, rows, client):
         client.execute(
             f"""
             CREATE TABLE users (name STRING PRIMARY KEY, city STRING)
@@ -105,14 +106,27 @@ def test_own_functions_and_joins_over_four_partitions(
             """,
             EARLIEST,
         )
-        for number in range(36):
-            client.execute(f"INSERT INTO orders VALUES ({number}, 'user{number % 12}', {number});", {})
-        totals = [1.5 * sum(number for number in range(36) if number % 3 == city) for city in range(3)]
-        longest = ["user9", "user10", "user11"]
-        expected = sorted([cities[city], 12, totals[city], longest[city]] for city in range(3))
-        until(
-            lambda: [[row[0], int(row[1]), float(row[2]), row[3]] for row in rows("SELECT * FROM per_city;")], expected
-        )
+
+        def order(begin: int, end: int) -> None:
+            for number in range(begin, end):
+                client.execute(f"INSERT INTO orders VALUES ({number}, 'user{number % 12}', {number});", {})
+
+        def wait_for_all_up_to(end: int) -> None:
+            totals = [1.5 * sum(number for number in range(end) if number % 3 == city) for city in range(3)]
+            longest = ["user9", "user10", "user11"]
+            expected = sorted([cities[city], end // 3, totals[city], longest[city]] for city in range(3))
+            until(
+                lambda: [[row[0], int(row[1]), float(row[2]), row[3]] for row in rows("SELECT * FROM per_city;")],
+                expected,
+            )
+
+        order(0, 36)
+        wait_for_all_up_to(36)
+        (jvm,) = (each for each in children(server.process) if each.name() == "java")
+        order(36, 48)
+        jvm.kill()
+        order(48, 60)
+        wait_for_all_up_to(60)
         until(lambda: [row[0] for row in rows("SELECT letter FROM spelt;")], sorted("Soria"))
 
 

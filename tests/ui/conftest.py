@@ -114,7 +114,7 @@ class started_ui:
 
 
 @pytest.fixture(scope="session")
-def _browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
     if not Path(CHROMIUM).exists():
         pytest.fail(f"there is no Chromium at {CHROMIUM}: `make setup` installs it, or set CAUDAL_CHROMIUM")
     expect.set_options(timeout=PATIENCE)
@@ -125,9 +125,9 @@ def _browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def browser_context(_browser: Browser) -> Iterator[BrowserContext]:
+def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
     """A fresh visitor: no cookies. Whatever the page asks of another host fails the test."""
-    context = _browser.new_context(viewport=WINDOW, locale="en-US", color_scheme="light")  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=WINDOW, locale="en-US", color_scheme="light")  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE)
     outside: list[str] = []
     context.on("request", lambda request: outside.extend([request.url] if _is_outside(request.url) else []))

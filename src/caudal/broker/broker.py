@@ -61,6 +61,7 @@ class Broker:
         self.groups = GroupCoordinator(self)
         self.transactions = TransactionCoordinator(self)
         self.store: LogStore | None = None
+        self.on_recovery: Callable[[int, int], None] | None = None  # logs loaded and there are, told by a thread
         self.host = ""
         self.port = 0
         self.is_running = False
@@ -192,7 +193,9 @@ class Broker:
             producer_id_expiration_ms=config["producer.id.expiration.ms"],
             producer_id_expiration_check_interval_ms=config["producer.id.expiration.check.interval.ms"],
         )
-        return LogStore.open(self.folder, config.log_config(), self._log_config_of, settings=settings, lock=lock)
+        return LogStore.open(
+            self.folder, config.log_config(), self._log_config_of, self.on_recovery, settings=settings, lock=lock
+        )
 
     def _log_config_of(self, topic: str) -> LogConfig:
         info = self.metadata.topics.get(topic)

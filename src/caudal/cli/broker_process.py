@@ -8,7 +8,6 @@ started broker does is caudal.broker's business.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import ctypes
 import errno
 import gc
@@ -25,6 +24,8 @@ from typing import TYPE_CHECKING, NoReturn
 from caudal.cli.errors import CliError, UsageError
 
 if TYPE_CHECKING:
+    import asyncio  # where it runs, not at the top: `caudal up` only reads the constants here
+
     from caudal.broker.broker import Broker
     from caudal.broker.metrics_server import MetricsServer
 
@@ -34,6 +35,7 @@ DEFAULT_METRICS_PORT = 9404
 DEFAULT_DATA = Path("caudal-data") / "broker"
 DEFAULT_NODE_ID = 1
 STOP_SECONDS = 30.0
+RECOVERY_SECONDS = 5.0  # between two lines where stderr is no terminal
 NOT_YET = {
     "zookeeper": "coordination through ZooKeeper comes with the cluster; leave --zookeeper out for a single broker",
     "controllers": "the metadata quorum comes with the cluster; leave --controllers out for a single broker",
@@ -99,6 +101,8 @@ def main(arguments: list[str]) -> int:
 
     logs.set_up(options.log_level, options.log_format)
     properties = broker_properties(options)
+    import asyncio
+
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -141,6 +145,8 @@ def broker_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 async def _run(options: argparse.Namespace, properties: dict[str, str], started: float) -> int:
+    import asyncio
+
     from caudal.broker.broker import Broker
     from caudal.broker.config import BrokerConfig, ConfigError
 
@@ -151,6 +157,7 @@ async def _run(options: argparse.Namespace, properties: dict[str, str], started:
         loop.add_signal_handler(number, _on_signal, stopping)
     try:
         broker = Broker(BrokerConfig(properties))
+        broker.on_recovery = _Recovery().say
     except ConfigError as error:
         raise UsageError(str(error).rstrip(".")) from None
     metrics: MetricsServer | None = None
@@ -184,6 +191,25 @@ async def _run(options: argparse.Namespace, properties: dict[str, str], started:
                 "the stop took longer than %.0f s and was given up; the logs recover at the next start", STOP_SECONDS
             )
     return 0
+
+
+class _Recovery:
+    """Says how far the logs have been checked when that takes long: after a stop that was not orderly."""
+
+    def __init__(self) -> None:
+        self._shown = time.monotonic()
+        self._on_terminal = sys.stderr.isatty()
+        self._said = False
+
+    def say(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._shown >= (RECOVERY_SECONDS if not self._on_terminal else 1.0):
+            self._shown, self._said = now, True
+            text = f"checking the logs: {done} of {total} ({100 * done // total} %)"
+            sys.stderr.write(f"\r{text}\x1b[K" if self._on_terminal else f"{text}\n")
+            sys.stderr.flush()
+        if self._said and self._on_terminal and done == total:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 async def _start(broker: Broker, properties: dict[str, str]) -> None:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli import live_values
+from caudal.cli.errors import FAILED, NOT_FOUND, CliError, NotFound, UsageError
 from caudal.cli.profiles import properties_of
+from caudal.cli.similar import no_such
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
@@ -45,6 +47,10 @@ ClientProperties = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TopicName = Annotated[str, typer.Argument(metavar="TOPIC", autocompletion=live_values.topics)]
+TopicNames = Annotated[list[str], typer.Argument(metavar="TOPIC...", autocompletion=live_values.topics)]
+GroupName = Annotated[str, typer.Argument(metavar="GROUP", autocompletion=live_values.groups)]
+GroupNames = Annotated[list[str], typer.Argument(metavar="GROUP...", autocompletion=live_values.groups)]
 
 _ACCESS = "ask for the ACL, or give your credentials with -X"
 
@@ -185,7 +191,27 @@ def request_failed(error: Exception, bootstrap: str, doing: str = "") -> CliErro
     cause = error.args[0] if error.args and isinstance(error.args[0], KafkaError) else None
     if cause is None:
         return CliError(_sentence(str(error)))
-    return CliError((f"{doing}: " if doing else "") + explain(cause, bootstrap))
+    code = NOT_FOUND if cause.code() in _missing() else FAILED
+    return CliError((f"{doing}: " if doing else "") + explain(cause, bootstrap), code)
+
+
+def _missing() -> set[int]:
+    """The errors that say that something does not exist."""
+    from confluent_kafka import KafkaError as Code
+
+    return {Code.UNKNOWN_TOPIC_OR_PART, Code._UNKNOWN_TOPIC, Code._UNKNOWN_PARTITION, Code.GROUP_ID_NOT_FOUND}
+
+
+def no_topic(name: str, client: Any, bootstrap: str) -> NotFound:
+    """With the topics that may have been meant."""
+    return no_such("topic", name, cluster_metadata(client, bootstrap).topics, "`caudal topic list` shows what exists")
+
+
+def no_group(name: str, admin: AdminClient, bootstrap: str) -> NotFound:
+    """With the groups that may have been meant."""
+    listing = result_of(admin.list_consumer_groups(request_timeout=REQUEST_SECONDS), bootstrap)
+    known = [str(each.group_id) for each in listing.valid]
+    return no_such("group", name, known, "`caudal group list` shows what exists")
 
 
 def explain(error: KafkaError, bootstrap: str) -> str:

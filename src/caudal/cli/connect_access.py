@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from urllib.parse import quote, urlsplit
 
 import typer
 
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import FAILED, NOT_FOUND, CliError, UsageError
+from caudal.cli.similar import no_such
 
 if TYPE_CHECKING:
     import httpx
@@ -29,7 +29,8 @@ Connect = Annotated[
 
 class Refused(CliError):
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(" ".join(message.split()).rstrip(".") or f"Connect refused with status {status}")
+        text = " ".join(message.split()).rstrip(".") or f"Connect refused with status {status}"
+        super().__init__(text, NOT_FOUND if status == 404 else FAILED)
         self.status = status
         self.lines = [line.strip() for line in message.splitlines() if line.strip()]
 
@@ -70,11 +71,8 @@ class ConnectClient:
         except Refused as error:
             if error.status != 404 or "/tasks/" in rest:
                 raise
-            raise CliError(f"there is no connector '{connector}'{self._similar(connector)}") from None
-
-    def _similar(self, connector: str) -> str:
-        close = difflib.get_close_matches(connector, self.ask("GET", "/connectors"), n=2)
-        return f"; did you mean {' or '.join(close)}?" if close else "; `caudal connector list` shows what exists"
+            known = self.ask("GET", "/connectors")
+            raise no_such("connector", connector, known, "`caudal connector list` shows what exists") from None
 
 
 @contextmanager

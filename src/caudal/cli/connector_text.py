@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from caudal.cli.output import print_table
+from caudal.cli.output import print_heading, print_table
 
 WIDEST_REASON = 100
 
@@ -37,7 +37,9 @@ def short_class(name: str) -> str:
 
 def print_status(status: dict[str, Any], whole_traces: bool) -> None:
     connector = status["connector"]
-    print(f"{status['name']}  {status.get('type', '')}  {connector['state']}  {connector.get('worker_id') or '-'}")
+    print_heading(
+        f"{status['name']}  {status.get('type', '')}  {connector['state']}  {connector.get('worker_id') or '-'}"
+    )
     if connector.get("trace"):
         print(_reason(connector["trace"], whole_traces))
     tasks = status.get("tasks", [])

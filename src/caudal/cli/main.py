@@ -2,8 +2,10 @@
 
 Commands are discovered: `cli/commands/<name>.py` with a `register(app)` is a command, and only the file that is asked
 for is imported. `caudal broker` takes a path of its own before typer is imported: a broker that starts in a third of
-a second cannot afford 0.1 s and 8 MB for a command-line library. `--cluster NAME` is taken off here, for all commands
-alike (`cli/profiles.py`). Deliberately absent: any knowledge of a particular command beyond that one.
+a second cannot afford 0.1 s and 8 MB for a command-line library; nor can the servers of `caudal up`
+(`cli/supervised.py`). `--cluster NAME` is taken off here, for all commands alike (`cli/profiles.py`), and a shell that
+asks what may come next is answered (`cli/completion.py`). Deliberately absent: any knowledge of a particular command
+beyond that.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from caudal.cli.errors import CliError
+from caudal.cli.errors import FAILED, INTERRUPTED, CliError
 
 if TYPE_CHECKING:
     import typer
@@ -22,21 +24,29 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """Run `caudal` with these arguments (default: the process's own) and leave with its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
+        if "_CAUDAL_COMPLETE" in os.environ:
+            from caudal.cli.completion import answer
+
+            answer()
         if arguments[:1] == ["broker"]:
             from caudal.cli.broker_process import main as broker_main
 
             sys.exit(broker_main(arguments[1:]))
+        if "--ready-fd" in arguments:
+            from caudal.cli import supervised
+
+            supervised.run(arguments)
         from caudal.cli import profiles
 
         with profiles.chosen(arguments) as arguments:
-            build_app(arguments)(args=arguments, prog_name="caudal")
+            build_app(arguments)(args=arguments or ["--help"], prog_name="caudal")
         sys.exit(0)
     except CliError as error:
         sys.stdout.flush()
         print(f"caudal: {error.message}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader (`| head`) went away: nothing is wrong. Point stdout at nowhere so that the interpreter's last
         # flush is silent too.
@@ -50,7 +60,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
             f"caudal: unexpected {type(error).__name__}: {text} (set CAUDAL_DEBUG=1 to see the stack trace)",
             file=sys.stderr,
         )
-        sys.exit(1)
+        sys.exit(FAILED)
 
 
 def build_app(arguments: list[str]) -> typer.Typer:
@@ -63,15 +73,19 @@ def build_app(arguments: list[str]) -> typer.Typer:
     import typer
 
     from caudal.cli import commands
+    from caudal.cli.help import GroupedHelp
 
     app = typer.Typer(
-        help="The Kafka platform in Python. `caudal up` starts it, `caudal doctor` says what is wrong.",
+        cls=GroupedHelp,
+        help="The Kafka platform in Python, with its pipelines on Spark.\n\n`caudal up` starts everything, `caudal "
+        "doctor` says what is wrong and how to fix it, `caudal COMMAND --help` explains a command.",
         epilog="Every command takes --cluster NAME: a profile of `caudal cluster profile`. Without it and without an "
         "address the primary is meant.",
-        no_args_is_help=True,
+        # typer's own flags for it would stand beside `caudal completion`; its protocol is needed when a shell asks.
+        add_completion="_CAUDAL_COMPLETE" in os.environ,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     )
 
     @app.callback(invoke_without_command=True)

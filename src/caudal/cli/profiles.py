@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import CliError, NotFound, UsageError
 
 FLAG = "--cluster"
 VARIABLES = {
@@ -68,7 +68,7 @@ class Profiles:
         found = self.clusters.get(name)
         if found is None:
             known = f"there are {', '.join(sorted(self.clusters))}" if self.clusters else "there are none yet"
-            raise CliError(f"there is no cluster '{name}'; {known} (`caudal cluster profile add NAME --bootstrap …`)")
+            raise NotFound(f"there is no cluster '{name}'; {known} (`caudal cluster profile add NAME --bootstrap …`)")
         return found
 
     def with_profile(self, profile: Profile, primary: bool = False) -> Profiles:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from caudal.cli.clients import ANSWER_SECONDS, cluster_metadata, explain, make_consumer, request_failed
-from caudal.cli.errors import CliError
+from caudal.cli.clients import ANSWER_SECONDS, cluster_metadata, explain, make_consumer, no_topic, request_failed
+from caudal.cli.errors import CliError, NotFound
 from caudal.cli.offset_spec import BEGINNING, END, STORED, OffsetSpec
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class _Progress:
     stop_offset: int | None = None
     at_end: bool = False
     done: bool = False
+    start: int | None = None
+    position: int = 0
 
 
 class Reading:
@@ -79,6 +81,26 @@ class Reading:
         if self._group is not None:
             self._consumer.store_offsets(message)
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it ends by itself."""
+        return self._stop_at_end or self._spec.end_ms is not None
+
+    def amount(self) -> tuple[int, int]:
+        """Offsets read, and those that there were to read, as far as is known by now."""
+        from confluent_kafka import TopicPartition
+
+        done = total = 0
+        for place, state in self._progress.items():
+            end = state.stop_offset
+            if end is None:
+                bounds = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
+                end = int(bounds[1]) if bounds else -1
+            if state.start is not None and end >= state.start:
+                done += min(state.position, end) - state.start
+                total += end - state.start
+        return done, total
+
     def __iter__(self) -> Iterator[list[Message]]:
         """Batches of records to show; an empty batch passes when nothing came, so that the caller can look around."""
         places = self._existing_places()
@@ -110,11 +132,11 @@ class Reading:
                 from confluent_kafka import KafkaError
 
                 if found.error is None or found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise CliError(f"there is no topic '{topic}'; `caudal topic list` shows what exists")
+                    raise no_topic(topic, self._consumer, self._bootstrap)
                 raise CliError(f"topic '{topic}': {explain(found.error, self._bootstrap)}")
             for index in self._wanted or sorted(found.partitions):
                 if index not in found.partitions:
-                    raise CliError(f"topic '{topic}' has no partition {index}; the last one is {max(found.partitions)}")
+                    raise NotFound(f"topic '{topic}' has no partition {index}; the last one is {max(found.partitions)}")
                 places.append((topic, index))
         return places
 
@@ -130,7 +152,8 @@ class Reading:
         for place in places:
             end = ends.get(place)
             state = self._progress[place] = _Progress(stop_offset=end)
-            start = starts.get(place)
+            start = state.start = starts.get(place)
+            state.position = start or 0
             state.done = end is not None and start is not None and start >= end
         self._placed.update(places)
         return [
@@ -243,6 +266,8 @@ class Reading:
         if state is None or state.done:
             return False
         state.at_end = False
+        state.start = message.offset() if state.start is None else state.start
+        state.position = message.offset() + 1
         timestamp = message.timestamp()[1]
         end_ms = self._spec.end_ms
         if state.stop_offset is not None:
@@ -263,8 +288,7 @@ class Reading:
         self._consumer.pause([TopicPartition(message.topic(), message.partition())])
 
     def _finished(self) -> bool:
-        bounded = self._stop_at_end or self._spec.end_ms is not None
-        if not bounded or not self._assigned or not self._progress:
+        if not self.is_bounded or not self._assigned or not self._progress:
             return False
         past = self._spec.end_is_past()
         return all(state.done or (past and state.at_end) for state in self._progress.values())
@@ -283,6 +307,5 @@ class Reading:
             self._failure = CliError(explain(error, self._bootstrap))
 
     def _check_connection(self) -> None:
-        bounded = self._stop_at_end or self._spec.end_ms is not None
-        if bounded and self._lost_since is not None and time.monotonic() - self._lost_since > LOST_SECONDS:
+        if self.is_bounded and self._lost_since is not None and time.monotonic() - self._lost_since > LOST_SECONDS:
             raise CliError(f"the broker at {self._bootstrap} went away and did not come back in {LOST_SECONDS:.0f} s")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import CliError, NotFound, UsageError
+from caudal.cli.similar import did_you_mean
 
 if TYPE_CHECKING:
     from caudal.registry.client import RegistryClient, RegistryError
@@ -24,7 +24,7 @@ Registry = Annotated[
     ),
 ]
 
-NO_SUBJECT, NO_VERSION = 40401, 40402
+NO_SUBJECT, NO_VERSION, NO_SCHEMA = 40401, 40402, 40403
 
 
 @contextmanager
@@ -40,7 +40,8 @@ def registry_client(urls: str | None, subject: str | None = None) -> Iterator[Re
         with client:
             yield client
     except RegistryError as error:
-        raise CliError(_sentence(client, error, subject)) from None
+        failure = NotFound if error.code in (NO_SUBJECT, NO_VERSION, NO_SCHEMA) else CliError
+        raise failure(_sentence(client, error, subject)) from None
     except ModuleNotFoundError as error:
         raise CliError(f"{error.name} is not installed; run: pip install 'caudal[registry]'") from None
 
@@ -69,9 +70,8 @@ def _similar(client: RegistryClient, subject: str) -> str:
         known = [name for name in client.subjects() if name != subject]
     except RegistryError:
         known = []
-    close = difflib.get_close_matches(subject, known, n=2, cutoff=0.6)
-    close = close or [name for name in known if name in (f"{subject}-value", f"{subject}-key")]
-    return f"; did you mean {' or '.join(close)}?" if close else "; `caudal schema list` shows what exists"
+    meant = did_you_mean(subject, known, f"{subject}-value", f"{subject}-key")
+    return f"; {meant or '`caudal schema list` shows what exists'}"
 
 
 def _versions(client: RegistryClient, subject: str) -> str:

@@ -27,6 +27,7 @@ class Options:
     metrics: Sequence[str] = ()
     docs: Path | None = None
     keep_history: bool = True
+    sample_seconds: float = 5.0
     properties: Sequence[str] = ()
     log_level: str = "info"
     ready_fd: int = -1
@@ -87,4 +88,5 @@ def _settings(options: Options) -> Any:
         metrics=tuple(options.metrics),
         docs=str(options.docs) if options.docs else None,
         keep_history=options.keep_history,
+        sample_seconds=options.sample_seconds,
     )

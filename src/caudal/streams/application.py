@@ -14,7 +14,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,13 @@ from caudal.runtime.errors import Dropped, Handlers, OnError, StreamsError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from caudal.pipelines.records import Order
     from caudal.runtime.batch.bounds import Bound
     from caudal.runtime.batch.result import BatchResult
     from caudal.runtime.spark.host import SparkHost
     from caudal.runtime.spark.hosted_application import Listener
     from caudal.runtime.spark.native.host import NativeHost
+    from caudal.runtime.spark.reporting import ReportedApplication
     from caudal.streams.builder import StreamsBuilder
     from caudal.views import ApplicationViews
 
@@ -75,6 +77,9 @@ class Application:
         spark_config: Mapping[str, str] | None = None,
         py_files: Sequence[str] = (),
         host: SparkHost | None = None,
+        reporting: str | None = None,
+        origin: Mapping[str, str] | None = None,
+        obey: Callable[[Order], None] | None = None,
     ) -> None:
         """`on_…` take "fail", "skip" or "dead letter"; `on_dropped` hears of what was skipped or dead-lettered
         (`Handlers.dropped`). `client` takes librdkafka properties such as security.protocol.
@@ -86,7 +91,11 @@ class Application:
         are counted), "hard 50 ms" (a late record goes to `late_topic`, or stops the application).
         `lane` is "auto", "task" or "native" (docs/native-lane.md); `app.lane` says which one it got, and why.
         `host` puts the application on a host that runs others already; master and threads are the host's then.
+        `reporting` is whether the control center sees it: "on", "read-only" (and may not pause or stop it) or "off";
+        CAUDAL_PIPELINES is the default. `origin` and `obey` are for those who start applications for others: what to
+        show as its origin, and who takes orders for it (caudal.runtime.spark.reporting).
         """
+        from caudal.pipelines.reporter import Reporting, configured_reporting
         from caudal.registry.client import configured_registry
         from caudal.runtime.spark.deadline import Deadline
         from caudal.runtime.spark.host import SparkHost
@@ -97,6 +106,11 @@ class Application:
         from caudal.views import ApplicationViews
 
         chosen = _choice(Mode, mode, "mode")
+        self._reporting = configured_reporting() if reporting is None else _choice(Reporting, reporting, "reporting")
+        self._origin, self._obey = origin, obey
+        self._pipeline: ReportedApplication | None = None
+        self._end_report: Callable[..., None] | None = None
+        self._stopping = threading.RLock()  # an order from outside and Ctrl-C may come together
         if late_topic is not None and deadline is None:
             raise StreamsError("late_topic needs a hard deadline, and none is given.")
         if deadline is not None:
@@ -155,6 +169,7 @@ class Application:
 
         self.prepare()
         self._host.add(self._hosted)
+        self.report()
         if wait:
             ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
             if not self._hosted.wait(ended, timeout):
@@ -187,15 +202,41 @@ class Application:
             assert self._decision.plan is not None
             self._host = NativeHost(self._decision.plan, self._hosted.settings.mode, **self._spark)
 
+    def report(self) -> None:
+        """From now on the control center sees it, unless `reporting` is off. `start` calls this."""
+        from caudal.pipelines.reporter import Reporting, report
+        from caudal.runtime.spark.reporting import ReportedApplication
+
+        if self._reporting is Reporting.OFF or self._end_report is not None:
+            return
+        settings = self._hosted.settings
+        self._pipeline = ReportedApplication(
+            self, self._hosted, lambda: self._host.spark, origin=self._origin, obey=self._obey
+        )
+        self._end_report = report(
+            self._pipeline,
+            settings.librdkafka(),
+            replication_factor=settings.replication_factor,
+            takes_orders=self._reporting is Reporting.ON,
+        )
+
+    def _end_reporting(self) -> None:
+        """A failed one stays to be seen, with what it failed of."""
+        end, self._end_report = self._end_report, None
+        if end is not None and self._pipeline is not None:
+            end(self._pipeline.figures() if self.failure is not None else None)
+
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finishes the batch under way, commits, leaves the group. Stopping twice is no error."""
-        self._views.close()
-        if self._owns_host:
-            self._hosted.wanted = False
-            self._host.close()
-        else:
-            self._host.remove(self.application_id, timeout)
-        self._hosted.close()
+        with self._stopping:
+            self._views.close()
+            if self._owns_host:
+                self._hosted.wanted = False
+                self._host.close()
+            else:
+                self._host.remove(self.application_id, timeout)
+            self._hosted.close()
+            self._end_reporting()
 
     def pause(self, timeout: float = STOP_SECONDS) -> None:
         """Commits what was read and reads no more, until `resume`. It stays the owner of its group."""
@@ -347,7 +388,7 @@ def start_all(
     ]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda application: application._hosted.prepare(), applications))
-    host.add(*(application._hosted for application in applications))
+    add_all(applications, host)
     ended = frozenset({State.RUNNING, State.STANDBY, State.ERROR, State.STOPPED})
     for application in applications:
         if not application._hosted.wait(ended, timeout):
@@ -359,6 +400,8 @@ def add_all(applications: Sequence[Application], host: SparkHost) -> None:
     """Applications that were made with `host=` and prepared: the host takes them in with one start of its query. It is
     not waited for."""
     host.add(*(application._hosted for application in applications))
+    for application in applications:
+        application.report()
 
 
 # Set while `caudal run` reads a file: a `builder.run()` at its end must not start the application a second time.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caudal.ui.history import History
-from caudal.ui.sampler import Sampler
+from caudal.ui.sampler import EVERY_SECONDS, Sampler
 from caudal.ui.services.http import Http
 from caudal.ui.services.kafka import Kafka
 
@@ -27,6 +27,7 @@ class Settings:
     metrics: tuple[str, ...] = ()  # of the brokers, Prometheus pages
     docs: str | None = None  # the folder of the built documentation
     keep_history: bool = True  # in the topic, for the next start
+    sample_seconds: float = EVERY_SECONDS
 
 
 class Platform:
@@ -38,7 +39,9 @@ class Platform:
         self.connect = _http(settings.connect, "Connect")
         self.ksql = _http(settings.ksql, "KSQL")
         self.history = History()
-        self.sampler = Sampler(self.history, self.kafka, settings.metrics, settings.keep_history)
+        self.sampler = Sampler(
+            self.history, self.kafka, settings.metrics, settings.keep_history, settings.sample_seconds
+        )
         given = {"registry": settings.registry, "connect": settings.connect, "ksql": settings.ksql}
         self.urls = {"kafka": settings.bootstrap, **{name: url for name, url in given.items() if url}}
 

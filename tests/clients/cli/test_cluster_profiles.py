@@ -59,13 +59,13 @@ def test_the_file_is_for_its_owner_only(caudal: Caudal) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["show", "nosuch"], 1, "there is no cluster 'nosuch'; there are west"),
+        (["show", "nosuch"], 4, "there is no cluster 'nosuch'; there are west"),
         (["add", "west", "-b", "a:1"], 1, "--replace"),
         (["add", "a b", "-b", "a:1"], 2, "no name for a cluster"),
         (["add", "x", "-b", "a:port"], 2, "not HOST:PORT"),
         (["add", "x", "-b", "a:1", "--connect", "a:8083"], 2, "--connect takes a URL"),
         (["add", "x", "-b", "a:1", "-c", "nothing"], 2, "NAME=VALUE"),
-        (["use", "nosuch"], 1, "there is no cluster"),
+        (["use", "nosuch"], 4, "there is no cluster"),
     ],
 )
 def test_mistakes(caudal: Caudal, arguments: list[str], code: int, words: str) -> None:
@@ -96,7 +96,7 @@ def test_commands_take_a_cluster_by_name_or_the_primary(
     assert "of-west" in caudal("topic", "list", "--cluster", "west").out, "the command line is nearer still"
     assert os.environ["CAUDAL_BOOTSTRAP"] == east.bootstrap
     outcome = caudal("topic", "list", "--cluster", "north")
-    assert outcome.code == 1 and "there are east, west" in outcome.err
+    assert outcome.code == 4 and "there are east, west" in outcome.err
     assert caudal("topic", "list", "--cluster").code == 2
 
 

@@ -171,8 +171,8 @@ def test_a_rebalance_is_waited_for(caudal: Caudal, herder: Herder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("status", "line"), 1, "there is no connector 'line'; did you mean lines?"),
-        (("status", "zzz"), 1, "there is no connector 'zzz'; `caudal connector list` shows what exists"),
+        (("status", "line"), 4, "there is no connector 'line'; did you mean lines?"),
+        (("status", "zzz"), 4, "there is no connector 'zzz'; `caudal connector list` shows what exists"),
         (("create",), 2, "give a file, - for stdin, or --set KEY=VALUE"),
         (("create", "no.properties"), 1, "cannot read no.properties: No such file or directory"),
         (("create", "-s", "name=a"), 2, "has no connector.class"),
@@ -181,7 +181,7 @@ def test_a_rebalance_is_waited_for(caudal: Caudal, herder: Herder) -> None:
         (("restart", "lines", "--task", "0", "--tasks"), 2, "--task N restarts one task"),
         (("offsets", "lines", "--reset", "--set", "{}"), 2, "not both"),
         (("offsets", "lines", "--set", "{}"), 1, "Each of the offsets is"),
-        (("plugins", "Jsn"), 1, "did you mean Json"),
+        (("plugins", "Jsn"), 4, "did you mean Json"),
         (("new", "x"), 2, "give --source or --sink"),
         (("new", "x y", "--sink"), 2, "not a name for a package"),
         (("list", "--connect", "ftp://x"), 2, "is not the address of a worker"),

@@ -115,10 +115,11 @@ def test_an_active_group_is_not_touched(on_broker: Caudal, active: str) -> None:
 
 def test_a_deleted_group_is_gone(on_broker: Caudal, group: str) -> None:
     assert on_broker("group", "delete", group).out == f"deleted group {group}\n"
-    assert on_broker("group", "describe", group).code == 1
-    assert on_broker("group", "delete", group).code == 1
+    assert on_broker("group", "describe", group).code == 4
+    assert on_broker("group", "delete", group).code == 4
 
 
 def test_unknown_places_are_refused(on_broker: Caudal, group: str, topic: str) -> None:
     assert "no topic 'nope'" in on_broker("group", "reset", group, "-t", "nope", "--to-earliest").err
+    assert f"; did you mean {group}" in on_broker("group", "describe", group.upper()).err
     assert "no partition 5" in on_broker("group", "reset", group, "-t", f"{topic}:5", "--to-earliest").err

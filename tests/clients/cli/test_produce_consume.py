@@ -175,7 +175,7 @@ def test_a_reader_that_goes_away_is_no_failure(broker: EmbeddedBroker, filled: s
 
 def test_missing_topics(on_broker: Caudal) -> None:
     outcome = on_broker("consume", "no-such-topic", "-e")
-    assert (outcome.code, outcome.err.count("\n")) == (1, 1)
+    assert (outcome.code, outcome.err.count("\n")) == (4, 1)
     assert "no-such-topic" in outcome.err
 
 

@@ -53,9 +53,10 @@ def test_existing_and_missing_topics(on_broker: Caudal, name: str) -> None:
     assert (again.code, again.err) == (1, f"caudal: topic '{name}' was not created: the topic exists already\n")
     assert on_broker("topic", "create", name, "--if-not-exists").code == 0
     missing = on_broker("topic", "describe", "no-such-topic")
-    assert missing.code == 1
+    assert missing.code == 4
     assert "no-such-topic" in missing.err
-    assert on_broker("topic", "delete", "no-such-topic").code == 1
+    assert on_broker("topic", "delete", "no-such-topic").code == 4
+    assert on_broker("topic", "alter", "no-such-topic", "-p", "3").code == 4
     assert on_broker("topic", "delete", "no-such-topic", "--if-exists").code == 0
 
 
@@ -74,6 +75,13 @@ def test_one_failure_of_several_does_not_hide_the_success(on_broker: Caudal, nam
     assert outcome.code == 1
     assert f"created topic {name}" in outcome.out
     assert "bad name!" in outcome.err
+
+
+@pytest.mark.parametrize("command", [["describe"], ["delete"], ["alter", "-p", "2"]])
+def test_a_mistyped_name_is_told_what_was_meant(on_broker: Caudal, name: str, command: list[str]) -> None:
+    on_broker("topic", "create", name)
+    outcome = on_broker("topic", *command, f"{name}x")
+    assert (outcome.code, outcome.err) == (4, f"caudal: there is no topic '{name}x'; did you mean {name}?\n")
 
 
 def test_fewer_partitions_are_refused(on_broker: Caudal, name: str) -> None:

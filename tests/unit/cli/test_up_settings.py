@@ -81,7 +81,9 @@ def test_the_demonstration_is_no_server_and_its_page_is_the_control_centers(
     demo = services[-1]
     assert not demo.is_server
     assert demo.expected == "{address:Control center}/demos/elections"
-    assert " ".join(demo.arguments).startswith("demo elections --serve --bootstrap {address:Kafka broker} --registry")
+    told = " ".join(demo.arguments)
+    assert told.startswith("demo elections --serve ")
+    assert "--bootstrap {address:Kafka broker} --registry {address:Schema Registry}" in told
 
 
 def test_without_a_demonstration_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from caudal.ui.history import KEPT_SECONDS, RECENT_SECONDS, SERIES_PER_NAME, History
@@ -54,7 +55,7 @@ def test_an_hour_is_kept_as_sampled_and_a_day_by_the_minute() -> None:
     assert len(recent) == RECENT_SECONDS / step
     old = [point for point in points if until - point.at > 1.5 * RECENT_SECONDS]
     assert {point.value for point in old} == {27.5}
-    assert {later.at - earlier.at for earlier, later in zip(old, old[1:], strict=False)} == {60}
+    assert {later.at - earlier.at for earlier, later in itertools.pairwise(old)} == {60}
     assert [point.at for point in points] == sorted(point.at for point in points)
 
 

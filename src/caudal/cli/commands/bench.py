@@ -5,9 +5,12 @@ A new benchmark is a new module there.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from caudal.cli.errors import UsageError
+from caudal.cli.similar import did_you_mean
 
 
 def register(app: typer.Typer) -> None:
@@ -16,23 +19,25 @@ def register(app: typer.Typer) -> None:
     app.command("bench", context_settings=settings)(bench)
 
 
-def bench(context: typer.Context) -> None:
+# Named like the part they measure; the other modules of the package are their machinery.
+NAMES = ("broker", "connect", "ksql", "registry", "streams", "views")
+
+
+def _names(incomplete: str) -> list[str]:
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def bench(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_names, show_default=False)] = "--help",
+) -> None:
     """Run a benchmark beside its peers: `caudal bench broker`."""
-    import importlib
-    import pkgutil
-
-    import caudal.bench
-
-    names = sorted(module.name for module in pkgutil.iter_modules(caudal.bench.__path__) if _is_benchmark(module.name))
-    chosen, *arguments = context.args or ["--help"]
-    if chosen in ("-h", "--help"):
-        print(f"Usage: caudal bench NAME [OPTIONS], NAME being {' or '.join(names)}; NAME --help shows its options.")
+    if name in ("-h", "--help"):
+        print(f"Usage: caudal bench NAME [OPTIONS], NAME being {' or '.join(NAMES)}; NAME --help shows its options.")
         return
-    if chosen not in names:
-        raise UsageError(f"there is no benchmark '{chosen}'; there is {' and '.join(names)}")
-    raise typer.Exit(int(importlib.import_module(f"caudal.bench.{chosen}").main(arguments)))
+    if name not in NAMES:
+        meant = did_you_mean(name, NAMES) or f"there are {', '.join(NAMES)}"
+        raise UsageError(f"there is no benchmark '{name}'; {meant}")
+    import importlib
 
-
-def _is_benchmark(name: str) -> bool:
-    # The benchmarks are named like the part they measure; the other modules of the package are their machinery.
-    return name in {"broker", "streams", "views", "ksql", "registry", "connect"}
+    raise typer.Exit(int(importlib.import_module(f"caudal.bench.{name}").main(context.args)))

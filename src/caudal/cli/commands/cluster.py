@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from caudal.cli import profiles
+from caudal.cli import live_values, profiles
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import AsJson, key_values, parse_address
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import SOMETHING_LEFT, CliError, UsageError
 from caudal.cli.output import print_json, print_table
 from caudal.cli.profiles import Profile
 
@@ -19,9 +20,9 @@ cluster = typer.Typer(help="Name clusters, mirror one to another, make a copy th
 profile = typer.Typer(help="Names for clusters: what --cluster takes.", no_args_is_help=True)
 cluster.add_typer(profile, name="profile")
 
-LEFT = 3  # exit code: promoted, and something is left to do by hand
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the cluster.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of the cluster.", autocompletion=live_values.profile_names)
+]
 Properties = Annotated[
     list[str] | None,
     typer.Option("-c", "-X", metavar="PROP=VALUE", help="A property of its clients (librdkafka's). Repeatable."),
@@ -100,16 +101,27 @@ def use(name: Name) -> None:
 
 
 @profile.command("remove")
-def remove(name: Name) -> None:
-    """Forget a cluster. Nothing in the cluster itself is touched."""
-    profiles.save(profiles.load().without(name))
+def remove(name: Name, yes: Yes = False) -> None:
+    """Forget a cluster. Nothing in the cluster itself is touched. Asks first when a person is at the keyboard."""
+    left = profiles.load().without(name)
+    confirm(f"Forget {name}, its addresses and its client properties?", yes)
+    profiles.save(left)
     print(f"{name} is removed")
 
 
 @cluster.command("mirror")
 def mirror(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="The profile of the cluster that is copied.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="The profile of the copy.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FROM",
+            help="The profile of the cluster that is copied.",
+            autocompletion=live_values.profile_names,
+        ),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TO", help="The profile of the copy.", autocompletion=live_values.profile_names)
+    ],
     topics: Annotated[str, typer.Option("--topics", help="Names and regular expressions, with commas.")] = ".*",
     groups: Annotated[str, typer.Option("--groups", help="Groups whose offsets are translated.")] = ".*",
     keep_names: Annotated[
@@ -198,10 +210,10 @@ def promote(
 
     from caudal.cli import promotion
 
-    def confirm(question: str) -> bool:
-        return not as_json and sys.stdin.isatty() and typer.confirm(question)
+    def agreed(question: str) -> bool:
+        return not as_json and sys.stdin.isatty() and typer.confirm(question, err=True)
 
-    result = promotion.promote(name, force, confirm)
+    result = promotion.promote(name, force, agreed)
     if as_json:
         print_json({**asdict(result), "primary": True})
     else:
@@ -212,4 +224,4 @@ def promote(
         for text in result.left:
             print(f"left to do: {text}", file=sys.stderr)
     if result.left:
-        raise typer.Exit(LEFT)
+        raise typer.Exit(SOMETHING_LEFT)

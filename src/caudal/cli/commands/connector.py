@@ -6,19 +6,19 @@ It works with any worker that speaks that API, Apache Kafka's included; `plugins
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
+from caudal.cli import live_values
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import AsJson, key_values
-from caudal.cli.connect_access import DEFAULT_CONNECT, Connect, ConnectClient, Refused, connect_client
+from caudal.cli.connect_access import DEFAULT_CONNECT, Connect, Refused, connect_client
 from caudal.cli.connector_files import read_connector, read_offsets
 from caudal.cli.connector_text import (
     has_failed,
-    is_running,
     print_keys,
     print_offsets,
     print_status,
@@ -27,15 +27,14 @@ from caudal.cli.connector_text import (
     validation_errors,
     without_framework_keys,
 )
+from caudal.cli.connector_wait import wait_until_it_runs
 from caudal.cli.errors import CliError, UsageError
-from caudal.cli.output import print_json, print_table
+from caudal.cli.output import print_heading, print_json, print_table
 
 connector = typer.Typer(help="Create, watch, change and delete the connectors of Connect.", no_args_is_help=True)
 
-PAUSE_SECONDS = 0.2
-
-Name = Annotated[str, typer.Argument(metavar="NAME")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...")]
+Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=live_values.connectors)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=live_values.connectors)]
 File = Annotated[
     str | None,
     typer.Argument(metavar="[FILE]", help="A .properties or .json file, or - for stdin.", show_default=False),
@@ -81,7 +80,7 @@ def create(
                 made = client.ask("POST", "/connectors", {**body, "initial_state": initial} if initial else body)
         except Refused as error:
             raise _explained(error, given.name) from None
-        if wait and has_failed(_wait(client, given.name, wait)):
+        if wait and has_failed(wait_until_it_runs(client, given.name, wait)):
             raise CliError(f"{given.name} has failed; `caudal connector status {given.name}` says why")
     if as_json:
         print_json(made)
@@ -123,7 +122,7 @@ def status(
 ) -> None:
     """Show the state of a connector and its tasks. Exit code 1 when something of it has failed."""
     with connect_client(connect) as client:
-        found = _wait(client, name, wait) if wait else client.of(name, "/status")
+        found = wait_until_it_runs(client, name, wait) if wait else client.of(name, "/status")
     if as_json:
         print_json(found)
     else:
@@ -143,7 +142,8 @@ def describe(name: Name, as_json: AsJson = False, connect: Connect = DEFAULT_CON
         print_json({**info, "status": state, "topics": topics, "offsets": offsets})
         return
     print_status(state, whole_traces=False)
-    print("\nConfiguration")
+    print()
+    print_heading("Configuration")
     for key, value in sorted(info["config"].items()):
         print(f"  {key}={value}")
     print(f"\nTopics: {', '.join(topics) or '-'}\n")
@@ -224,19 +224,24 @@ def restart(
 @connector.command()
 def delete(
     names: Names,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     connect: Connect = DEFAULT_CONNECT,
 ) -> None:
     """Delete connectors. Their topics and offsets stay. Asks first when a person is at the keyboard."""
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(names)}?"):
-        raise CliError("nothing was deleted")
+    confirm(f"Delete {', '.join(names)}?", yes)
     _each(connect, names, "", "DELETE", "is deleted")
 
 
 @connector.command()
 def plugins(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="What this one can be told.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="What this one can be told.",
+            show_default=False,
+            autocompletion=live_values.plugins,
+        ),
     ] = None,
     everything: Annotated[
         bool,
@@ -306,13 +311,19 @@ def offsets(
         str | None,
         typer.Option("--set", metavar="JSON|FILE", help='[{"partition": {…}, "offset": {…}}]; it must be stopped.'),
     ] = None,
+    yes: Yes = False,
     as_json: AsJson = False,
     connect: Connect = DEFAULT_CONNECT,
 ) -> None:
-    """Show how far a connector is, or change it. To change it, stop the connector first."""
+    """Show how far a connector is, or change it. To change it, stop the connector first.
+
+    Asks before a change when a person is at the keyboard.
+    """
     if reset and change is not None:
         raise UsageError("give --reset or --set, not both")
     body = read_offsets(change) if change is not None else None
+    if reset or body is not None:
+        confirm(f"{'Reset' if reset else 'Change'} the offsets of {name}?", yes, "nothing was changed")
     with connect_client(connect) as client:
         if reset or body is not None:
             answer = client.of(name, "/offsets", "DELETE" if reset else "PATCH", body)
@@ -378,22 +389,3 @@ def _explained(error: Refused, name: str) -> CliError:
         print(line, file=sys.stderr)
     count = f"{len(reasons)} thing{'s are' if len(reasons) > 1 else ' is'}"
     return CliError(f"{name} was not accepted: {count} wrong with its configuration")
-
-
-def _wait(client: ConnectClient, name: str, seconds: float) -> dict[str, Any]:
-    """The status when it runs or has failed. A status is there a moment after the connector."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            found: dict[str, Any] = client.of(name, "/status")
-        except CliError:
-            if time.monotonic() > deadline:
-                raise
-            found = {}
-        if found and (has_failed(found) or is_running(found)):
-            return found
-        if time.monotonic() > deadline:
-            raise CliError(
-                f"{name} does not run after {seconds:.0f} s; `caudal connector status {name}` says how it is"
-            )
-        time.sleep(PAUSE_SECONDS)

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import sys
 import uuid
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, StopRequest, client_config
+from caudal.cli import live_values
+from caudal.cli.clients import (
+    DEFAULT_BOOTSTRAP,
+    Bootstrap,
+    ClientProperties,
+    StopRequest,
+    TopicNames,
+    client_config,
+)
 from caudal.cli.errors import UsageError
 from caudal.cli.offset_spec import STORED, parse_offsets
+from caudal.cli.progress import Tracker
 from caudal.cli.record_format import (
     NULL_TEXT,
     Writer,
@@ -29,13 +38,16 @@ from caudal.cli.record_format import (
 from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import AUTO, RAW, Decoder
 
+if TYPE_CHECKING:
+    from caudal.cli.reading import Reading
+
 
 def register(app: typer.Typer) -> None:
     app.command("consume")(consume)
 
 
 def consume(
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...")],
+    topics: TopicNames,
     offsets: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,7 +63,13 @@ def consume(
         list[int] | None, typer.Option("-p", min=0, metavar="N", help="Only this partition. Repeatable.")
     ] = None,
     group: Annotated[
-        str | None, typer.Option("-G", metavar="GROUP", help="Read as a member of this group and commit.")
+        str | None,
+        typer.Option(
+            "-G",
+            metavar="GROUP",
+            help="Read as a member of this group and commit.",
+            autocompletion=live_values.groups,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("-J", "--json", help="A JSON object per record.")] = False,
     template: Annotated[
@@ -111,8 +129,11 @@ def consume(
     reading = Reading(
         config, topics, sorted(set(partitions or ())), spec, group=group, stop_at_end=exit_at_end, quiet=quiet
     )
+    # Records on the screen show the progress themselves.
+    unseen = quiet or sys.stdout.isatty() or not (reading.is_bounded or count is not None)
     try:
-        _print_records(reading, write, count, unbuffered, stop)
+        with Tracker(", ".join(topics), count, quiet=unseen) as tracker:
+            _print_records(reading, write, count, unbuffered, stop, tracker)
     finally:
         reading.close()
 
@@ -131,7 +152,9 @@ def _defaults(group: str | None) -> dict[str, Any]:
     }
 
 
-def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: bool, stop: StopRequest) -> None:
+def _print_records(
+    reading: Reading, write: Writer, count: int | None, unbuffered: bool, stop: StopRequest, tracker: Tracker
+) -> None:
     out = sys.stdout.buffer
     printed = 0
     for batch in reading:
@@ -146,6 +169,11 @@ def _print_records(reading: Any, write: Writer, count: int | None, unbuffered: b
                 return
         if batch:
             out.flush()
+            if count is not None:
+                tracker.update(printed)
+            elif reading.is_bounded:
+                done, total = reading.amount()
+                tracker.update(done, total=total)
         if stop.made:  # how a reading without an end is ended: no failure
             return
 

@@ -11,18 +11,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from caudal.cli import live_values
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import (
     DEFAULT_BOOTSTRAP,
     REQUEST_SECONDS,
     AsJson,
     Bootstrap,
     ClientProperties,
+    GroupName,
+    GroupNames,
     admin_client,
     cluster_metadata,
+    no_group,
+    no_topic,
+    request_failed,
     result_of,
 )
-from caudal.cli.errors import CliError, UsageError
-from caudal.cli.output import print_json, print_table
+from caudal.cli.errors import NOT_FOUND, CliError, UsageError
+from caudal.cli.offset_reset import Place, Target, plan_moves
+from caudal.cli.output import print_heading, print_json, print_table
 from caudal.cli.times import parse_time
 
 if TYPE_CHECKING:
@@ -30,8 +38,6 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 group = typer.Typer(help="List, describe, rewind and delete consumer groups.", no_args_is_help=True)
-
-Place = tuple[str, int]
 
 
 def register(app: typer.Typer) -> None:
@@ -63,12 +69,12 @@ def list_groups(
 
 @group.command()
 def describe(
-    names: Annotated[list[str], typer.Argument(metavar="GROUP...")],
+    names: GroupNames,
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
 ) -> None:
-    """State, members, committed offsets and lag of groups."""
+    """Show state, members, committed offsets and lag of groups."""
     admin = admin_client(bootstrap, properties)
     documents = [_describe(admin, bootstrap, name) for name in names]
     if as_json:
@@ -102,7 +108,7 @@ def _describe(admin: AdminClient, bootstrap: str, name: str) -> dict[str, Any]:
         owners.update(dict.fromkeys(assigned, entry))
     committed = _committed(admin, bootstrap, name)
     if _name(description.state) == "dead" and not committed and not members:
-        raise CliError(f"there is no group '{name}'; `caudal group list` shows what exists")
+        raise no_group(name, admin, bootstrap)
     places = sorted(committed.keys() | owners.keys())
     ends = _offsets(admin, bootstrap, places, "latest")
     rows = []
@@ -134,7 +140,7 @@ def _describe(admin: AdminClient, bootstrap: str, name: str) -> dict[str, Any]:
 
 def _print_group(document: dict[str, Any]) -> None:
     assignor = f"  assignor {document['assignor']}" if document["assignor"] else ""
-    print(
+    print_heading(
         f"{document['group']}  {document['state']}  {len(document['members'])} members  lag {document['lag']}{assignor}"
     )
     print_table(
@@ -159,10 +165,16 @@ def _print_group(document: dict[str, Any]) -> None:
 
 @group.command()
 def reset(
-    name: Annotated[str, typer.Argument(metavar="GROUP")],
+    name: GroupName,
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", "-t", metavar="TOPIC[:P,P]", help="Only this topic, or these partitions. Repeatable."),
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC[:P,P]",
+            help="Only this topic, or these partitions. Repeatable.",
+            autocompletion=live_values.topics,
+        ),
     ] = None,
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record there is.")] = False,
     to_latest: Annotated[bool, typer.Option("--to-latest", help="Past the last record there is.")] = False,
@@ -185,35 +197,30 @@ def reset(
     asked = [to_earliest, to_latest, to_offset is not None, to_time is not None, shift_by is not None]
     if sum(asked) != 1:
         raise UsageError("give exactly one of --to-earliest, --to-latest, --to-offset, --to-time, --shift-by")
-    moment = parse_time(to_time) if to_time is not None else None
+    target = _target(to_earliest, to_offset, to_time, shift_by)
     admin = admin_client(bootstrap, properties)
     committed = _committed(admin, bootstrap, name)
     places = _chosen(admin, bootstrap, name, topics, committed)
-    earliest, latest = _offsets(admin, bootstrap, places, "earliest"), _offsets(admin, bootstrap, places, "latest")
-    at_time = _offsets(admin, bootstrap, places, moment) if moment is not None else {}
-    plan = []
-    for place in places:
-        current, first, end = committed.get(place), earliest[place], latest[place]
-        if to_earliest:
-            wanted = first
-        elif to_latest:
-            wanted = end
-        elif to_offset is not None:
-            wanted = to_offset
-        elif moment is not None:
-            wanted = at_time[place] if at_time[place] >= 0 else end
-        else:
-            wanted = (first if current is None else current) + (shift_by or 0)
-        new = min(max(wanted, first), end)
-        plan.append(
-            {
-                "topic": place[0],
-                "partition": place[1],
-                "committed": current,
-                "new": new,
-                "change": None if current is None else new - current,
-            }
-        )
+    moves = plan_moves(
+        target,
+        places,
+        committed=committed,
+        earliest=_offsets(admin, bootstrap, places, "earliest"),
+        latest=_offsets(admin, bootstrap, places, "latest"),
+        at_time=_offsets(admin, bootstrap, places, target.value) if target.kind == "time" else {},
+    )
+    if not moves:
+        raise CliError(f"the topics of group '{name}' are gone; there is nothing to reset")
+    plan = [
+        {
+            "topic": move.topic,
+            "partition": move.partition,
+            "committed": move.committed,
+            "new": move.new,
+            "change": move.change,
+        }
+        for move in moves
+    ]
     description = result_of(
         admin.describe_consumer_groups([name], request_timeout=REQUEST_SECONDS)[name], bootstrap, f"group '{name}'"
     )
@@ -223,7 +230,7 @@ def reset(
                 f"group '{name}' has {len(description.members)} active members, which own its offsets; stop them first"
             )
         request = ConsumerGroupTopicPartitions(
-            name, [TopicPartition(row["topic"], row["partition"], row["new"]) for row in plan]
+            name, [TopicPartition(move.topic, move.partition, move.new) for move in moves]
         )
         done = result_of(
             admin.alter_consumer_group_offsets([request], request_timeout=REQUEST_SECONDS)[name],
@@ -246,6 +253,17 @@ def reset(
         print(f"nothing was changed: add --execute to do this{active}", file=sys.stderr)
 
 
+def _target(to_earliest: bool, to_offset: int | None, to_time: str | None, shift_by: int | None) -> Target:
+    """Of the flags, of which exactly one is given; the last that is left is --to-latest."""
+    if to_offset is not None:
+        return Target("offset", to_offset)
+    if to_time is not None:
+        return Target("time", parse_time(to_time))
+    if shift_by is not None:
+        return Target("shift", shift_by)
+    return Target("earliest" if to_earliest else "latest")
+
+
 def _chosen(
     admin: AdminClient, bootstrap: str, name: str, topics: list[str] | None, committed: dict[Place, int]
 ) -> list[Place]:
@@ -259,7 +277,7 @@ def _chosen(
     for text in topics:
         topic, colon, numbers = text.partition(":")
         if topic not in known:
-            raise CliError(f"there is no topic '{topic}'; `caudal topic list` shows what exists")
+            raise no_topic(topic, admin, bootstrap)
         if not colon:
             places.update((topic, partition) for partition in known[topic].partitions)
             continue
@@ -274,22 +292,21 @@ def _chosen(
 
 @group.command()
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="GROUP...")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    names: GroupNames,
+    yes: Yes = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
 ) -> None:
     """Delete groups that have no members, with their committed offsets."""
     admin = admin_client(bootstrap, properties)
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(names)} and the committed offsets?"):
-        raise CliError("nothing was deleted")
+    confirm(f"Delete {', '.join(names)} and the committed offsets?", yes)
     failures: list[CliError] = []
     for name, future in admin.delete_consumer_groups(names, request_timeout=REQUEST_SECONDS).items():
         try:
             result_of(future, bootstrap, f"group '{name}' was not deleted")
             print(f"deleted group {name}")
         except CliError as error:
-            failures.append(error)
+            failures.append(no_group(name, admin, bootstrap) if error.exit_code == NOT_FOUND else error)
     for failure in failures[:-1]:
         print(f"caudal: {failure.message}", file=sys.stderr)
     if failures:
@@ -310,8 +327,6 @@ def _offsets(admin: AdminClient, bootstrap: str, places: list[Place], where: str
     """earliest, latest or by-time offsets; a partition that no longer exists is left out (its topic was deleted)."""
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
     from confluent_kafka.admin import OffsetSpec
-
-    from caudal.cli.clients import request_failed
 
     if not places:
         return {}

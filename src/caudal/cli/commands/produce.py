@@ -8,6 +8,8 @@ Ctrl-C or any failure.
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from caudal.cli.clients import (
     DEFAULT_BOOTSTRAP,
     Bootstrap,
     ClientProperties,
+    TopicName,
     client_config,
     cluster_metadata,
     explain,
@@ -29,16 +32,19 @@ from caudal.cli.clients import (
     request_failed,
     sigterm_is_ctrl_c,
 )
-from caudal.cli.errors import CliError, UsageError
+from caudal.cli.errors import CliError, NotFound, UsageError
+from caudal.cli.progress import Tracker
 from caudal.cli.record_format import unescape
 from caudal.cli.registry_access import Registry
 from caudal.cli.schemas import schema_writer
+from caudal.cli.similar import no_such
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
 
 FLUSH_SECONDS = 30
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+SHOW_EVERY = 256  # records between two looks at the clock
 _CHUNK = 256 * 1024
 
 ValueFormat = Annotated[
@@ -58,7 +64,7 @@ def register(app: typer.Typer) -> None:
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC")],
+    topic: TopicName,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[FILE]...", help="Each file is one record; with -l, one file of many."),
@@ -139,12 +145,16 @@ def produce(
     producer = make_producer(config)
     _check_topic(producer, topic, partition, config["bootstrap.servers"])
     sender = _Sender(producer, topic, partition, fixed_headers, config["bootstrap.servers"], quiet)
+    size = _input_size(files or [])
+    # A person who types the records needs no bar.
+    unseen = quiet or (not files and sys.stdin.isatty()) or (tee and sys.stdout.isatty())
+    tracker = Tracker(topic, size, unit="bytes", quiet=unseen)
     transactional = "transactional.id" in config
     if transactional:
         sender.in_transaction("init_transactions", ANSWER_SECONDS * 2)
         sender.in_transaction("begin_transaction")
     fixed_key = None if key is None else key.encode()
-    done = False
+    done, read = False, 0
     try:
         for record in _records(files or [], lines, end, config):
             if tee:
@@ -155,18 +165,22 @@ def produce(
             if write_value is not None and record_value is not None:
                 record_value = write_value(record_value, sender.sent + 1)
             sender.send(record_key, record_value)
+            read += len(record) + len(end)
+            if sender.sent % SHOW_EVERY == 0:
+                tracker.update(read, what=f"{topic}: {sender.delivered:,} of {sender.sent:,} records delivered")
             if count is not None and sender.sent >= count:
                 break
-        sender.finish()
+        sender.finish(tracker)
         if transactional:
             sender.in_transaction("commit_transaction", FLUSH_SECONDS)
         done = True
     except KeyboardInterrupt:
         # What was typed before Ctrl-C is sent, unless it belongs to a transaction: that one is all or nothing.
         if not transactional:
-            sender.finish()
+            sender.finish(tracker)
         raise
     finally:
+        tracker.close()
         if transactional and not done:
             sender.abort()
         if tee:
@@ -208,6 +222,15 @@ def _records(files: list[Path], lines: bool, end: bytes, config: dict[str, Any])
         raise CliError(f"no permission to read '{error.filename}'") from None
 
 
+def _input_size(files: list[Path]) -> int | None:
+    """In bytes; None of a pipe, and of files that are missing, which are told of when they are opened."""
+    try:
+        found = [file.stat() for file in files] if files else [os.fstat(sys.stdin.fileno())]
+    except (OSError, ValueError):
+        return None
+    return sum(each.st_size for each in found) if all(stat.S_ISREG(each.st_mode) for each in found) else None
+
+
 def _split(stream: BinaryIO, end: bytes, limit: int) -> Iterator[bytes]:
     # read1 gives what a person has typed so far; readline would too, but only knows "\n".
     read = getattr(stream, "read1", stream.read)
@@ -238,14 +261,14 @@ def _check_topic(producer: Producer, topic: str, partition: int, bootstrap: str)
         waitable = code in (KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART)
         if not waitable or time.monotonic() > deadline:
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise CliError(
-                    f"there is no topic '{topic}' and the broker makes none; run `caudal topic create {topic}`"
-                )
+                known = cluster_metadata(producer, bootstrap).topics
+                create = f"the broker makes none by itself: `caudal topic create {topic}`"
+                raise no_such("topic", topic, known, create)
             reason = explain(found.error, bootstrap) if found.error else "it has no leader yet; try again"
             raise CliError(f"topic '{topic}': {reason}")
         time.sleep(0.1)
     if partition >= 0 and partition not in found.partitions:
-        raise CliError(f"topic '{topic}' has no partition {partition}; the last one is {max(found.partitions)}")
+        raise NotFound(f"topic '{topic}' has no partition {partition}; the last one is {max(found.partitions)}")
 
 
 class _Sender:
@@ -269,8 +292,6 @@ class _Sender:
         if headers:
             self._options["headers"] = headers
         self._quiet = quiet
-        self._progress = not quiet and sys.stderr.isatty() and not sys.stdin.isatty()
-        self._shown = time.monotonic()
         self._failed: KafkaError | None = None
         self._failures = 0
         self.sent = 0
@@ -290,17 +311,13 @@ class _Sender:
         self.sent += 1
         self._producer.poll(0)
         self._raise_failure()
-        if self._progress and time.monotonic() - self._shown > 0.5:
-            self._shown = time.monotonic()
-            print(f"\r{self.delivered} of {self.sent} records delivered", end="", file=sys.stderr)
 
-    def finish(self) -> None:
+    def finish(self, tracker: Tracker) -> None:
         """Wait for every delivery report."""
         deadline = time.monotonic() + FLUSH_SECONDS + 5
-        while self._producer.flush(0.5) and time.monotonic() < deadline:
+        while self._producer.flush(0.2) and time.monotonic() < deadline:
+            tracker.update(what=f"{self._topic}: {self.delivered:,} of {self.sent:,} records delivered")
             self._raise_failure()
-        if self._progress:
-            print("\r\x1b[K", end="", file=sys.stderr)
         self._raise_failure()
         if self.delivered < self.sent:
             raise CliError(f"{self.sent - self.delivered} of {self.sent} records were not confirmed in time")

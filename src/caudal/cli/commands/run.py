@@ -19,6 +19,7 @@ import typer
 
 from caudal.cli.clients import DEFAULT_BOOTSTRAP, Bootstrap, ClientProperties, check_reachable, key_values
 from caudal.cli.errors import CliError, UsageError
+from caudal.cli.progress import Tracker, TrackerHandler
 from caudal.cli.registry_access import Registry
 
 if TYPE_CHECKING:
@@ -247,21 +248,26 @@ def _run(
     except (StreamsError, ValueError) as error:
         raise UsageError(str(error).rstrip(".")) from None
     check_reachable(client.get("bootstrap.servers", bootstrap))
-    _say_what_happens(quiet)
-    if batch:
-        _run_batch(application, starting, ending, write)
-        return
-    try:
-        if metrics_port is not None:
-            from caudal.runtime.spark.metrics_page import serve_metrics
+    from caudal.cli.run_progress import fetch_jars, watched
 
-            port = serve_metrics(application, metrics_port)
-            logging.getLogger("caudal.streams").info("metrics at http://127.0.0.1:%d/metrics", port)
-        if address is not None:
-            _serve_queries(application, *address)
-        run_until_stopped(application)
-    except (StreamsError, ValueError) as error:
-        raise CliError(str(error).rstrip(".")) from None
+    with Tracker(topology.application_id, quiet=quiet) as tracker:
+        _say_what_happens(quiet, tracker)
+        fetch_jars(tracker)
+        if batch:
+            _run_batch(application, starting, ending, write, tracker)
+            return
+        try:
+            if metrics_port is not None:
+                from caudal.runtime.spark.metrics_page import serve_metrics
+
+                port = serve_metrics(application, metrics_port)
+                logging.getLogger("caudal.streams").info("metrics at http://127.0.0.1:%d/metrics", port)
+            if address is not None:
+                _serve_queries(application, *address)
+            with watched(application, tracker):
+                run_until_stopped(application)
+        except (StreamsError, ValueError) as error:
+            raise CliError(str(error).rstrip(".")) from None
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -287,14 +293,21 @@ def _serve_queries(application: Application, host: str, port: int) -> None:
     logging.getLogger("caudal.streams").info("queries at %s/stores", server.address)
 
 
-def _run_batch(application: Application, starting: str | None, ending: str | None, write: bool) -> None:
+def _run_batch(
+    application: Application, starting: str | None, ending: str | None, write: bool, tracker: Tracker
+) -> None:
     """Prints what came out."""
+    from caudal.cli.run_progress import ticking
     from caudal.runtime.batch.bounds import parse
     from caudal.runtime.errors import StreamsError
 
     try:
         first, end = parse(starting or "earliest"), parse(ending or "latest")
-        with application.run_batch(starting=first, ending=end) as result:
+        tracker.step(f"'{application.application_id}': running as a Spark batch", unit="")
+        with ticking(tracker):
+            result = application.run_batch(starting=first, ending=end)
+        with result:
+            tracker.close()
             print(result.summary())
             for topic, count in result.write().items() if write else ():
                 print(f"written  {topic}: {count}")
@@ -317,9 +330,9 @@ def _lane(topology: Topology, *, lane: str, guarantee: str, **settings: Any) -> 
         raise UsageError(str(error).rstrip(".") if isinstance(error, PlanError) else f"--lane takes {known}") from None
 
 
-def _say_what_happens(quiet: bool) -> None:
+def _say_what_happens(quiet: bool, tracker: Tracker) -> None:
     logger = logging.getLogger("caudal.streams")
-    handler = logging.StreamHandler(sys.stderr)
+    handler = TrackerHandler(tracker)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     logger.addHandler(handler)
     logger.setLevel(logging.CRITICAL if quiet else logging.INFO)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from caudal.cli import live_values
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import AsJson, key_values
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.output import print_json, print_table
@@ -42,7 +44,7 @@ NOT_FOUND = (NO_SUBJECT, 40403)
 DELETED_ALREADY = (40404, 40406)
 NOT_SET = (NO_SUBJECT, 40408, 40409)  # of a subject's level or mode; the first is the answer to a reset
 
-Subject = Annotated[str, typer.Argument(metavar="SUBJECT")]
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", autocompletion=live_values.subjects)]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.")]
 Type = Annotated[
     str | None, typer.Option("--type", "-t", help="avro, json or protobuf (default: by the file's suffix).")
@@ -164,7 +166,10 @@ def register_schema(
 @schema.command()
 def show(
     subject: Annotated[
-        str | None, typer.Argument(metavar="SUBJECT[@VERSION]", help="Without a version: the latest.")
+        str | None,
+        typer.Argument(
+            metavar="SUBJECT[@VERSION]", help="Without a version: the latest.", autocompletion=live_values.subjects
+        ),
     ] = None,
     id_: Annotated[int | None, typer.Option("--id", min=0, help="A schema by its id.")] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="Find a soft-deleted version too.")] = False,
@@ -264,11 +269,16 @@ def check(
 
 @schema.command()
 def delete(
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT[@VERSION]", help="Without a version: all of them.")],
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUBJECT[@VERSION]", help="Without a version: all of them.", autocompletion=live_values.subjects
+        ),
+    ],
     permanent: Annotated[
         bool, typer.Option("--permanent", help="For ever: records with its id can no longer be read.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
     registry: Registry = None,
 ) -> None:
@@ -279,10 +289,7 @@ def delete(
     name, version = subject_and_version(subject)
     what = f"{name} version {version}" if version is not None else f"{name} with all its versions"
     with registry_client(registry, name) as client:
-        if not yes and sys.stdin.isatty():
-            question = f"Delete {what}{' for ever' if permanent else ''}?"
-            if not typer.confirm(question):
-                raise CliError("nothing was deleted")
+        confirm(f"Delete {what}{' for ever' if permanent else ''}?", yes)
         gone = _delete(client, name, version, permanent, what)
     if as_json:
         print_json({"subject": name, "versions": gone, "permanent": permanent})
@@ -293,7 +300,10 @@ def delete(
 
 @schema.command()
 def compat(
-    subject: Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="Without: the level of all.")] = None,
+    subject: Annotated[
+        str | None,
+        typer.Argument(metavar="[SUBJECT]", help="Without: the level of all.", autocompletion=live_values.subjects),
+    ] = None,
     level: Annotated[str | None, typer.Argument(metavar="[LEVEL]", help=", ".join(LEVELS))] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Back to the default.")] = False,
     as_json: AsJson = False,
@@ -313,7 +323,10 @@ def compat(
 
 @schema.command()
 def mode(
-    subject: Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="Without: the mode of all.")] = None,
+    subject: Annotated[
+        str | None,
+        typer.Argument(metavar="[SUBJECT]", help="Without: the mode of all.", autocompletion=live_values.subjects),
+    ] = None,
     mode_: Annotated[str | None, typer.Argument(metavar="[MODE]", help=", ".join(MODES))] = None,
     reset: Annotated[bool, typer.Option("--reset", help="A subject's mode: back to that of all.")] = False,
     force: Annotated[bool, typer.Option("--force", help="IMPORT although there are schemas already.")] = False,

@@ -10,19 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import (
     DEFAULT_BOOTSTRAP,
     REQUEST_SECONDS,
     AsJson,
     Bootstrap,
     ClientProperties,
+    TopicName,
+    TopicNames,
     admin_client,
     cluster_metadata,
     key_values,
+    no_topic,
     result_of,
 )
 from caudal.cli.errors import CliError, UsageError
-from caudal.cli.output import print_json, print_table
+from caudal.cli.output import print_heading, print_json, print_table
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -114,7 +118,7 @@ def list_topics(
 
 @topic.command()
 def describe(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...")],
+    names: TopicNames,
     all_configs: Annotated[
         bool, typer.Option("--all-configs", "-a", help="Every property with its default, not only those set.")
     ] = False,
@@ -122,7 +126,7 @@ def describe(
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
 ) -> None:
-    """Partitions, offsets and properties of topics."""
+    """Show partitions, offsets and properties of topics."""
     admin = admin_client(bootstrap, properties)
     documents = [_describe(admin, bootstrap, name, all_configs) for name in names]
     if as_json:
@@ -142,7 +146,7 @@ def _describe(admin: AdminClient, bootstrap: str, name: str, all_configs: bool) 
 
     listed = cluster_metadata(admin, bootstrap).topics.get(name)
     if listed is None:
-        raise CliError(f"there is no topic '{name}'; `caudal topic list` shows what exists")
+        raise no_topic(name, admin, bootstrap)
     if listed.error is not None and listed.error.code() != KafkaError.NO_ERROR:
         raise CliError(f"topic '{name}': {explain(listed.error, bootstrap)}")
     described = admin.describe_topics(TopicCollection([name]), request_timeout=REQUEST_SECONDS)[name]
@@ -187,7 +191,7 @@ def _print_topic(document: dict[str, Any]) -> None:
     records = sum(partition["latest"] - partition["earliest"] for partition in document["partitions"])
     kind = "  internal" if document["internal"] else ""
     size = f"{len(document['partitions'])} partitions  {records} offsets in use"
-    print(f"{document['topic']}  id {document['topic_id']}  {size}{kind}")
+    print_heading(f"{document['topic']}  id {document['topic_id']}  {size}{kind}")
     for key, value in document["configs"].items():
         print(f"  {key}={value}")
     print_table(
@@ -208,7 +212,7 @@ def _print_topic(document: dict[str, Any]) -> None:
 
 @topic.command()
 def alter(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: TopicName,
     partitions: Annotated[
         int | None, typer.Option("--partitions", "-p", min=1, help="New total number of partitions (it can only grow).")
     ] = None,
@@ -226,6 +230,8 @@ def alter(
     if not (partitions or configs or unset):
         raise UsageError("nothing to change: give --partitions, -c KEY=VALUE or --unset KEY")
     admin = admin_client(bootstrap, properties)
+    if name not in cluster_metadata(admin, bootstrap).topics:
+        raise no_topic(name, admin, bootstrap)
     if configs or unset:
         entries = [
             ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in configs.items()
@@ -243,8 +249,8 @@ def alter(
 
 @topic.command()
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    names: TopicNames,
+    yes: Yes = False,
     if_exists: Annotated[bool, typer.Option("--if-exists", help="A missing topic is no error.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
     properties: ClientProperties = None,
@@ -255,18 +261,19 @@ def delete(
     from caudal.cli.clients import request_failed
 
     admin = admin_client(bootstrap, properties)
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(names)} and all records in it?"):
-        raise CliError("nothing was deleted")
+    confirm(f"Delete {', '.join(names)} and all records in it?", yes)
     failure: CliError | None = None
     for name, future in admin.delete_topics(names, request_timeout=REQUEST_SECONDS).items():
         try:
             future.result(REQUEST_SECONDS + 1)
             print(f"deleted topic {name}")
         except KafkaException as error:
-            if if_exists and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            missing = error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+            if if_exists and missing:
                 print(f"there is no topic {name}")
                 continue
-            failure = _next_failure(failure, request_failed(error, bootstrap, f"topic '{name}' was not deleted"))
+            said = request_failed(error, bootstrap, f"topic '{name}' was not deleted")
+            failure = _next_failure(failure, no_topic(name, admin, bootstrap) if missing else said)
     if failure:
         raise failure
 

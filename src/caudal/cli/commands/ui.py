@@ -35,6 +35,9 @@ def ui(
     history: Annotated[
         bool, typer.Option("--history/--no-history", help="Keep the plots' history in the topic _caudal_metrics.")
     ] = True,
+    sample_seconds: Annotated[
+        float, typer.Option("--sample-seconds", min=0.1, help="How often the cluster is sampled for the plots.")
+    ] = 5.0,
     properties: Annotated[
         list[str] | None, typer.Option("-c", "-X", metavar="KEY=VALUE", help="Any property of librdkafka. Repeatable.")
     ] = None,
@@ -54,6 +57,7 @@ def ui(
             metrics=metrics or (),
             docs=docs,
             keep_history=history,
+            sample_seconds=sample_seconds,
             properties=properties or (),
             log_level=log_level,
             ready_fd=ready_fd,

@@ -158,7 +158,7 @@ def _add_demo(
     if not _demo_is_installed():
         notes.append("there is no demonstration in this installation: --demo has no effect")
         return
-    arguments = ["demo", "elections", "--serve", "--bootstrap", broker, *registry]
+    arguments = ["demo", "elections", "--serve", "--with-chess", "--bootstrap", broker, *registry]
     page = f"{told(UI)}{DEMO_PAGE}" if parts[UI] else ""
     services.append(Service(DEMO, arguments, page, is_server=False))
 

@@ -25,6 +25,18 @@ ALLOWED_FOLDERS = Key(
 )
 
 
+def check_local(location: str, config: Mapping[str, Any], key: str) -> None:
+    """A path or URL; those of other file systems are not this machine's business. Raises as `allowed_path` does.
+
+    >>> check_local("s3a://lake/orders", {}, "path")
+    """
+    scheme, colon, rest = location.partition(":")
+    if not colon or "/" in scheme:
+        allowed_path(location, config, key)
+    elif scheme.lower() == "file":
+        allowed_path("/" + rest.lstrip("/"), config, key)
+
+
 def allowed_path(given: str, config: Mapping[str, Any], key: str) -> Path:
     """`given` as an absolute path without symbolic links. Raises ConfigError, with `key`, when it is not allowed."""
     if "\0" in given:

@@ -81,7 +81,7 @@ class Engine:
         self.membership = Membership(self.settings, self.log.topic)
         self._owns_host = host is None
         self.host = host or self._new_host()
-        self.queries = Queries(self.settings, self.host, self.topics, leads=self.membership.leads)
+        self.queries = Queries(self.settings, self.host, self.topics, leads=self.membership.leads, execute=self.execute)
         self.push_queries = PushPool()
         self.views = TableViews(self.settings)
         self.inserts = Inserts(self.settings)
@@ -95,7 +95,7 @@ class Engine:
     def _new_host(self) -> SparkHost:
         from caudal.runtime.spark.host import SparkHost
 
-        return SparkHost(master=self.settings.master, threads=self.settings.threads or os.cpu_count())
+        return SparkHost(master=self.settings.master, threads=self.settings.threads or os.cpu_count(), revives=True)
 
     # -- life ----------------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from caudal.ksql.errors import KsqlError
 from caudal.ksql.planner.planned import PlannedQuery, Sink
 from caudal.ksql.sources import OnError
 from caudal.ksql.syntax.statements import CreateAsSelect, InsertInto
+from caudal.pipelines.records import Order
 from caudal.runtime.errors import StreamsError
 from caudal.streams.application import Application, add_all
 
@@ -43,6 +44,7 @@ STOP_SECONDS = 60.0
 STANDBY_DELAY = 4.0  # how long a server that is not meant to run a query waits before it joins the query's group
 
 RUNNING, ERROR, PAUSED = "RUNNING", "ERROR", "PAUSED"  # the states that ksqlDB's clients know
+_STATEMENTS = {Order.PAUSE: "PAUSE", Order.RESUME: "RESUME", Order.STOP: "TERMINATE"}
 
 
 class Query:
@@ -93,12 +95,15 @@ class Queries:
         topics: Topics,
         *,
         leads: Callable[[str], bool] = lambda query_id: True,
+        execute: Callable[[str], Any] | None = None,
     ) -> None:
-        """`leads` says whether this server, of those that live, is the one that should run a query."""
+        """`leads` says whether this server, of those that live, is the one that should run a query. `execute` runs a
+        statement: what the control center orders is written to the command topic, like what is typed."""
         self._settings = settings
         self._host = host
         self._topics = topics
         self._leads = leads
+        self._execute = execute
         self._catalog = Catalog()
         self._queries: dict[str, Query] = {}
         self._leaving: dict[str, Query] = {}
@@ -343,8 +348,22 @@ class Queries:
             replication_factor=self._settings.replication_factor,
             client=self._settings.client,
             host=self._host,
+            origin={
+                "kind": "ksql",
+                "query": definition.id,
+                "sql": definition.sql,
+                "service": self._settings.service_id,
+                "url": self._settings.url,
+            },
+            obey=lambda order: self._obey(definition.id, order),
             **given,
         )
+
+    def _obey(self, query_id: str, order: Order) -> None:
+        """An order from the control center. Of several servers the one that has the query gives it to all."""
+        query = self.get(query_id)
+        if query is not None and query.host_state != "STANDBY" and self._execute is not None:
+            self._execute(f"{_STATEMENTS[order]} {query_id};")
 
 
 def planned_query(definition: PersistentQuery, catalog: Catalog, settings: EngineSettings) -> PlannedQuery:

@@ -3,8 +3,8 @@
 One control thread compares what should run (applications whose keeper owns them, not paused, not failed) with what
 runs, and starts the query anew where they differ: an application that comes, goes, pauses, fails or loses its
 ownership. A query that died (a dead Python worker beyond Spark's retries, a broker that was away for long) is started
-again with a growing pause. Every start reads the group's committed offsets; Spark's checkpoint is thrown away with
-its query.
+again with a growing pause; a JVM that died likewise, where this process has no supervisor that would do it
+(`revives`). Every start reads the group's committed offsets; Spark's checkpoint is thrown away with its query.
 
 A stop is graceful: workers are told to drain, a tick wakes those that have nothing to do, each finishes its batch,
 commits, closes its tasks and says so; then the query is stopped.
@@ -92,8 +92,10 @@ class SparkHost:
         py_files: Sequence[str] = (),
         mode: Mode = Mode.MICRO_BATCH,
         batch_duration: str = BATCH_DURATION,
+        revives: bool = False,
     ) -> None:
         self.mode = mode
+        self._revives = revives
         self._batch_duration = batch_duration
         self._master = master
         self._threads = threads
@@ -106,6 +108,7 @@ class SparkHost:
         self._closed = threading.Event()
         self._session: Any = None
         self._owns_session = False
+        self.spark: dict[str, Any] = {}  # where Spark is, for people
         self._run: _Run | None = None
         self._starting: set[str] = set()  # applications that the next run will have
         self._link: LinkServer | None = None
@@ -209,16 +212,21 @@ class SparkHost:
                     self._fail_all(f"Unexpected {describe(error)}.")
 
     def _lose_session(self, death: str) -> None:
-        """Applications end, and whoever supervises them starts them again: without a JVM nothing here is sound."""
+        """Another one is started here, or applications end and whoever supervises them starts them again: without a
+        JVM nothing is sound."""
         log.debug("Spark's JVM died", exc_info=True)
         self._session = None
         session.forget_dead_session()
-        self._fail_all(session.obituary(death))
-        if self._run is not None:
-            self._end(self._run)
+        run = self._run
+        if self._revives and not self._closing:
+            self._start_again_later(run, f"Spark's JVM died ({death})")
+        else:
+            self._fail_all(session.obituary(death))
+        if run is not None:
+            self._end(run)
 
     def _reconcile(self) -> None:
-        if self._session is None and not self._closing:
+        if self._session is None and not self._closing and time.monotonic() >= self._not_before:
             hosted = [application for application in self._applications.values() if application.is_wanted]
             if hosted or self._warm:
                 self._open_session(hosted)
@@ -236,7 +244,7 @@ class SparkHost:
             return
         if run is not None:
             self._stop(run)
-        if not self._closing and wanted and time.monotonic() >= self._not_before:
+        if not self._closing and wanted and self._session is not None and time.monotonic() >= self._not_before:
             self._starting = {application.id for application in wanted}
             try:
                 self._start([application for application in wanted if application.should_run])
@@ -258,16 +266,19 @@ class SparkHost:
                 application.fail(f"Spark cannot run '{application.id}': {permanent}")
             self._end(run)
             return
-        if time.monotonic() - run.started > HEALTHY_SECONDS:
-            self._pause = FIRST_PAUSE
-        log.warning("the Spark query ended (%s); starting it again in %.1f s", text, self._pause)
-        for application in run.applications.values():
-            application.metrics.restarts += 1
-            application.metrics.last_trouble = text
-            if application.should_run:
-                application.become(State.RESTARTING, text)
-        self._delay()
+        self._start_again_later(run, f"the Spark query ended ({text})")
         self._end(run)
+
+    def _start_again_later(self, run: _Run | None, trouble: str) -> None:
+        if run is None or time.monotonic() - run.started > HEALTHY_SECONDS:
+            self._pause = FIRST_PAUSE
+        log.warning("%s; starting again in %.1f s", trouble, self._pause)
+        for application in run.applications.values() if run is not None else ():
+            application.metrics.restarts += 1
+            application.metrics.last_trouble = trouble
+            if application.should_run:
+                application.become(State.RESTARTING, trouble)
+        self._delay()
 
     def _start(self, applications: list[HostedApplication]) -> None:
         with ThreadPoolExecutor(THREADS, thread_name_prefix="caudal-take-over") as pool:
@@ -399,6 +410,7 @@ class SparkHost:
             self._session, self._owns_session = session.open_session(self._master, slots, self._spark_config)
             session.send_modules(self._session, self._py_files)
             session.wait_for_executors(self._session)
+            self.spark = session.about(self._session)
         except StreamsError as error:
             if not applications:
                 log.error("%s", error)

@@ -203,13 +203,13 @@ class HostedApplication:
             if changed is not None:
                 self.fail(changed)
                 return
-        if self.state is not State.RUNNING:
+        if self.state not in (State.RUNNING, State.PAUSED):
             return
         self._tell_of_lateness()
         try:
             places = offsets.source_places(self.cargo)
             self.metrics.lag(offsets.ends(self.topics.admin, places, OffsetSpec.latest()))
-            if time.monotonic() - self._last_purge > PURGE_SECONDS:
+            if self.state is State.RUNNING and time.monotonic() - self._last_purge > PURGE_SECONDS:
                 self._last_purge = time.monotonic()
                 self._purge()
         except KafkaException as error:

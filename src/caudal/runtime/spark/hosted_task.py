@@ -223,7 +223,7 @@ class HostedTask:
                 process(topic, offset, timestamp, key, value, head)
         self._next[topic] = offsets[-1] + 1
         self._fed += len(offsets)
-        self.figures.saw(len(offsets), timestamps[0], timestamps[-1])
+        self.figures.saw(topic, len(offsets), timestamps[0], timestamps[-1])
         if self._punctuality is not None and not self._punctuality.deadline.is_hard:
             self._punctuality.timestamps += timestamps
         self._output.serve()
@@ -243,7 +243,7 @@ class HostedTask:
                 columns = (chunk.timestamps(), topics, offsets, chunk.keys(), chunk.values(), heads)
                 rows: list[_Row] = list(zip(*columns, strict=True))
                 by_topic.setdefault((chunk.topic, self.partition), []).append(rows[skip:])
-                self.figures.saw(count, rows[skip][0], rows[-1][0])
+                self.figures.saw(chunk.topic, count, rows[skip][0], rows[-1][0])
                 if self._punctuality is not None and not self._punctuality.deadline.is_hard:
                     self._punctuality.timestamps += [row[0] for row in rows[skip:]]
         if self.at_most_once:
@@ -431,7 +431,7 @@ class HostedTask:
         if not self._live:
             return
         assert self._state is not None and self._task is not None
-        if not (self._fed or self._next != self._positions or self._output.emitted or self._state.pending):
+        if not (self._fed or self._next != self._positions or self._output.written or self._state.pending):
             self._output.abort()
             self._state.rollback()
             self._covered = dict(self._arrived)
@@ -462,7 +462,7 @@ class HostedTask:
             self._state.commit({"offsets": self._positions, "changelogs": self._changelogs, "written": time.time()})
         self.figures.dropped.update(self._task.dropped)
         self._task.dropped.clear()  # what a rolled-back batch drops is not counted
-        self.figures.committed(self._fed, self._output.emitted, time.monotonic() - began)
+        self.figures.committed(self._fed, self._output.written, time.monotonic() - began)
         self._fed = 0
         self._judge()
 
@@ -509,6 +509,7 @@ class HostedTask:
             task.close()
         self._live = False
         self._fed = 0
+        self.figures.forget()
         if self._punctuality is not None:
             self._punctuality.forget()
         if self._under_way is not None:
@@ -525,6 +526,7 @@ class HostedTask:
         finally:
             self._task = None
             self._live = False
+            self.figures.forget()
             self._output.close()
             if self._state is not None:
                 self._state.close()
@@ -534,14 +536,19 @@ class HostedTask:
         """What the driver shows about this task."""
         figures = self.figures
         now = time.monotonic()
-        if self._state is not None and self.sub.stores and now - figures.sized_at > SIZE_SECONDS:
-            figures.state_bytes, figures.sized_at = self._state.size_bytes(), now
+        if self._state is not None and self.sub.stores:
+            if now - figures.sized_at > SIZE_SECONDS:
+                figures.state_bytes, figures.sized_at = self._state.size_bytes(), now
+            figures.state_rows = self._state.approximate_count()
         result = {
             "records": figures.records,
             "emitted": figures.emitted,
+            "read": dict(figures.read),
+            "written": dict(figures.written),
             "commits": figures.commits,
             "restored": figures.restored,
             "state_bytes": figures.state_bytes,
+            "state_rows": figures.state_rows,
             "commit_seconds": figures.commit_seconds,
             "latency_ms": figures.latency_ms,
             "positions": dict(self._positions),
@@ -564,19 +571,32 @@ class Figures:
         self.commits = 0
         self.restored = 0
         self.commit_seconds = 0.0
+        self.read: Counter[str] = Counter()  # by topic; in order, a batch counts with its first commit
+        self.written: Counter[str] = Counter()
         self.state_bytes = 0
         self.sized_at = -SIZE_SECONDS
+        self.state_rows = 0
         self.dropped: Counter[str] = Counter()
         self.latency_ms: list[int] = []  # of the first and last record of each chunk, from record time to commit
         self._seen: list[int] = []
+        self._arrived: Counter[str] = Counter()  # since the last commit
 
-    def saw(self, count: int, first: int, last: int) -> None:
+    def saw(self, topic: str, count: int, first: int, last: int) -> None:
+        self._arrived[topic] += count
         if len(self._seen) < 64:
             self._seen += (first, last) if count > 1 else (first,)
 
-    def committed(self, records: int, emitted: int, seconds: float) -> None:
+    def forget(self) -> None:
+        """The batch is not committed; its rows come again."""
+        self._seen = []
+        self._arrived.clear()
+
+    def committed(self, records: int, written: Mapping[str, int], seconds: float) -> None:
         self.records += records
-        self.emitted += emitted
+        self.emitted += sum(written.values())
+        self.read.update(self._arrived)
+        self._arrived.clear()
+        self.written.update(written)
         self.commits += 1
         self.commit_seconds += seconds
         now = int(time.time() * 1000)

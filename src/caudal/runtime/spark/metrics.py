@@ -1,8 +1,8 @@
 """What an application tells about itself: figures of its tasks as they were last reported, put together for people and
 tools.
 
-One source (`ApplicationMetrics`), three forms: `snapshot()` for Python and the metrics topic, `prometheus()` for
-scraping, and the view of threads, tasks and partitions.
+One source (`ApplicationMetrics`), four forms: `snapshot()` for Python and the metrics topic, `prometheus()` for
+scraping, the view of threads, tasks and partitions, and `live()` for whoever draws the pipeline while it runs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from caudal.runtime.spark.deadline import Deadline
 
 RECENT = 2048
 _SUMS = ("records", "emitted", "commits", "restored", "in_time", "late")
+_BY_NAME = ("read", "written", "dropped")  # counters by topic or reason
 
 
 @dataclass(slots=True)
@@ -42,9 +43,11 @@ class ApplicationMetrics:
         self._lock = threading.Lock()
         self._tasks: dict[str, TaskView] = {}
         self._before: dict[str, dict[str, int]] = {}  # sums of workers that are gone, by task
-        self._dropped_before: Counter[str] = Counter()  # the same, by reason
+        self._named_before: dict[str, Counter[str]] = {key: Counter() for key in _BY_NAME}  # the same, by name
         self._latency: deque[int] = deque(maxlen=RECENT)
         self._batches: deque[float] = deque(maxlen=256)
+        self._fresh_latency: deque[int] = deque(maxlen=RECENT)  # since `live` was asked last
+        self._fresh_batches: deque[float] = deque(maxlen=256)
         self._lag: dict[tuple[str, int], int] = {}
         self._restoring: dict[tuple[str, str], tuple[int, int]] = {}
         self.restarts = 0
@@ -81,8 +84,10 @@ class ApplicationMetrics:
                     before = self._before.setdefault(name, dict.fromkeys(_SUMS, 0))
                     for key in _SUMS:
                         before[key] += view.figures.get(key, 0)
-                    self._dropped_before.update(view.figures.get("dropped", {}))
+                    for key, counts in self._named_before.items():
+                        counts.update(view.figures.get(key, {}))
                 self._latency.extend(figures.get("latency_ms", ()))
+                self._fresh_latency.extend(figures.get("latency_ms", ()))
                 view.figures = {key: value for key, value in figures.items() if key != "latency_ms"}
             self._restoring = {key: at for key, at in self._restoring.items() if key[0] not in tasks}
 
@@ -93,6 +98,7 @@ class ApplicationMetrics:
     def batch(self, seconds: float) -> None:
         with self._lock:
             self._batches.append(seconds)
+            self._fresh_batches.append(seconds)
 
     def lag(self, ends: Mapping[tuple[str, int], int]) -> None:
         """End offsets of the source partitions."""
@@ -114,6 +120,12 @@ class ApplicationMetrics:
     def _sum(self, key: str) -> int:
         now = sum(view.figures.get(key, 0) for view in self._tasks.values())
         return int(now + sum(before[key] for before in self._before.values()))
+
+    def _by_name(self, key: str) -> dict[str, int]:
+        counts = Counter(self._named_before[key])
+        for view in self._tasks.values():
+            counts.update(view.figures.get(key, {}))
+        return dict(counts)
 
     def view(self) -> list[dict[str, Any]]:
         """Threads, tasks and partitions, in the order of the tasks."""
@@ -142,9 +154,6 @@ class ApplicationMetrics:
             if now - at >= 1:
                 self._rate = (records - before) / (now - at)
                 self._rate_at = (now, records)
-            dropped = Counter(self._dropped_before)
-            for view in self._tasks.values():
-                dropped.update(view.figures.get("dropped", {}))
             return {
                 "application": self.application_id,
                 "tasks": len(self._tasks),
@@ -155,7 +164,7 @@ class ApplicationMetrics:
                 "restored": self._sum("restored"),
                 "restarts": self.restarts,
                 "moves": self.moves,
-                "dropped": dict(dropped),
+                "dropped": self._by_name("dropped"),
                 "state_bytes": sum(view.figures.get("state_bytes", 0) for view in self._tasks.values()),
                 "lag": sum(self._lag.values()),
                 "lag_by_partition": {f"{topic}-{number}": lag for (topic, number), lag in sorted(self._lag.items())},
@@ -164,6 +173,32 @@ class ApplicationMetrics:
                 "batch_seconds": _quantiles(batches),
                 "restoring": {f"{task} {store}": list(at) for (task, store), at in self._restoring.items()},
                 "last_trouble": self.last_trouble,
+            }
+
+    def live(self) -> dict[str, Any]:
+        """What changes from second to second, by topic and task. Latencies and batches are those since the last call:
+        one caller only."""
+        with self._lock:
+            latency, batches = sorted(self._fresh_latency), sorted(self._fresh_batches)
+            self._fresh_latency.clear()
+            self._fresh_batches.clear()
+            lags: Counter[str] = Counter()
+            for (topic, _), lag in self._lag.items():
+                lags[topic] += lag
+            tasks = {}
+            for name, view in self._tasks.items():
+                lag = sum(self._lag.get(_place(partition), 0) for partition in view.partitions)
+                told = (view.figures.get(key, absent) for key, absent in _OF_TASKS)
+                tasks[name] = [*told, lag]
+            return {
+                "read": self._by_name("read"),
+                "written": self._by_name("written"),
+                "state_rows": sum(view.figures.get("state_rows", 0) for view in self._tasks.values()),
+                "stream_time": max((view.figures.get("stream_time", -1) for view in self._tasks.values()), default=-1),
+                "lag_by_topic": dict(lags),
+                "latency_ms": _quantiles(latency),
+                "batch_seconds": _quantiles(batches),
+                "tasks": tasks,
             }
 
     def _punctuality(self) -> dict[str, Any] | None:
@@ -215,6 +250,14 @@ class ApplicationMetrics:
             ]
             family(shown, "gauge", text, rows)
         return "\n".join(lines) + "\n"
+
+
+_OF_TASKS = (("records", 0), ("state_rows", 0), ("stream_time", -1))
+
+
+def _place(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number)
 
 
 _QUANTILES = (("0.5", "p50"), ("0.99", "p99"), ("1", "max"))

@@ -11,6 +11,7 @@ stored.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -31,7 +32,7 @@ OnDelivery = Callable[[Any, Any], None]
 
 
 class Output(Protocol):
-    emitted: int  # records since `begin`
+    written: defaultdict[str, int]  # records since `begin`, by topic
     one_by_one: bool  # wait for each record: one that is refused raises RecordRefused
     failed: tuple[str, KafkaError] | None  # the topic that did not take something, and why, as far as it is known
 
@@ -80,7 +81,7 @@ class _Producing:
     _on_delivery: OnDelivery | None = None
 
     def __init__(self) -> None:
-        self.emitted = 0
+        self.written: defaultdict[str, int] = defaultdict(int)
         self.one_by_one = False
         self.failed: tuple[str, KafkaError] | None = None
         self._partitions: dict[str, int] = {}
@@ -94,7 +95,7 @@ class _Producing:
         timestamp: int,
         headers: Headers,
     ) -> None:
-        self.emitted += 1
+        self.written[topic] += 1
         # librdkafka takes timestamp 0 for "now": the first millisecond of 1970 is closer to the truth.
         arguments = (
             topic,
@@ -194,7 +195,7 @@ class TransactionalOutput(_Producing):
         _patiently(lambda: take_over(self.producer, self._known_topic, CALL_SECONDS))
 
     def begin(self) -> None:
-        self.emitted = 0
+        self.written = defaultdict(int)
         self.failed = None
         self.producer.begin_transaction()
         self._open = True
@@ -241,7 +242,7 @@ class PlainOutput(_Producing):
         pass
 
     def begin(self) -> None:
-        self.emitted = 0
+        self.written = defaultdict(int)
         self.failed = None
 
     def flush(self) -> None:

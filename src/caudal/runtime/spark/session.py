@@ -288,6 +288,17 @@ def obituary(death: str) -> str:
     )
 
 
+def about(session: Any) -> dict[str, Any]:
+    """Where Spark runs, and its own page (spark.ui.enabled=true serves one)."""
+    context = session.sparkContext
+    return {
+        "version": context.version,
+        "master": context.master,
+        "application": context.applicationId,
+        "ui": context.uiWebUrl,
+    }
+
+
 def stop(session: Any) -> None:
     """Stops a session that was opened here, also where its JVM was killed a moment ago."""
     try:

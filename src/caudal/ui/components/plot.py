@@ -9,6 +9,7 @@ from nicegui import ui
 
 from caudal.ui.words import t
 
+LEAST_SPAN_MS = 60_000  # of the time axis: around a single sample it would reach over days
 COLOURS = [f"var(--series-{number})" for number in range(1, 9)]
 # What the browser makes of a value, by unit.
 UNITS = {
@@ -76,6 +77,7 @@ class LinePlot:
             },
             "xAxis": {
                 "type": "time",
+                "min": _begin(data),
                 "axisLine": {"lineStyle": {"color": "var(--line)"}},
                 "axisTick": {"show": False},
                 "axisLabel": {**faint, "hideOverlap": True},
@@ -92,7 +94,7 @@ class LinePlot:
                 {
                     "name": name,
                     "type": "line",
-                    "showSymbol": False,
+                    "showSymbol": len(points) == 1,
                     "lineStyle": {"width": 1.6},
                     "areaStyle": {"opacity": 0.08} if self._area else None,
                     "emphasis": {"disabled": True},
@@ -101,6 +103,14 @@ class LinePlot:
                 for name, points in data.items()
             ],
         }
+
+
+def _begin(data: Mapping[str, Sequence[Sequence[float | None]]]) -> float | None:
+    """Where the time axis begins, when the samples alone would be too close to each other to tell."""
+    times = [at for points in data.values() for at, _ in points if at is not None]
+    if not times or max(times) - min(times) >= LEAST_SPAN_MS:
+        return None
+    return max(times) - LEAST_SPAN_MS
 
 
 def line_plot(

@@ -35,6 +35,7 @@ def run(file: Path, *statements: str) -> None:
 def source(file: Path, **given: str) -> SourceRun:
     config = {
         "connection.url": f"sqlite:///{file}", "topic.prefix": "", "poll.interval.ms": "0", "mode": "incrementing",
+        "caudal.allowed.folders": str(file.parent.parent),
         "incrementing.column.name": "id", "table.whitelist": "orders", "connection.backoff.ms": "0", **given,
     }  # fmt: skip
     return SourceRun(SqlSource, config)
@@ -42,7 +43,8 @@ def source(file: Path, **given: str) -> SourceRun:
 
 def sink(file: Path, given: dict[str, str] | None = None, tolerates: bool = False) -> tuple[SqlSinkTask, SinkSide]:
     config = {"connection.url": f"sqlite:///{file}", "retry.backoff.ms": "0", "connection.backoff.ms": "0",
-              "connection.attempts": "2", "name": "shop", **(given or {})}  # fmt: skip
+              "connection.attempts": "2", "name": "shop", "caudal.allowed.folders": str(file.parent.parent),
+              **(given or {})}  # fmt: skip
     task = SqlSinkTask()
     task.context = context = SinkSide(config, tolerates)
     task.start(SqlSink.config().parse(config))
@@ -177,7 +179,8 @@ def test_a_database_that_goes_away_for_good_fails_the_tasks(file: Path) -> None:
 
 @pytest.mark.parametrize("connector", [SqlSource, SqlSink])
 def test_a_database_that_is_not_there_is_named_by_the_validation(tmp_path: Path, connector: Any) -> None:
-    config = {"connection.url": f"sqlite:///{tmp_path}/no/shop.db", "topic.prefix": "", "mode": "bulk"}
+    config = {"connection.url": f"sqlite:///{tmp_path}/no/shop.db", "topic.prefix": "", "mode": "bulk",
+              "caudal.allowed.folders": str(tmp_path)}  # fmt: skip
     errors = connector.check(connector.config().parse(config))
     assert list(errors) == ["connection.url"] and "unable to open database file" in errors["connection.url"][0]
 
@@ -186,7 +189,12 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "shop.db").write_bytes(b"x" * 4096)
     errors = SqlSource.check(
         SqlSource.config().parse(
-            {"connection.url": f"sqlite:///{tmp_path}/shop.db", "topic.prefix": "", "mode": "bulk"}
+            {
+                "connection.url": f"sqlite:///{tmp_path}/shop.db",
+                "topic.prefix": "",
+                "mode": "bulk",
+                "caudal.allowed.folders": str(tmp_path),
+            }
         )
     )
     assert "file is not a database" in errors["connection.url"][0]

@@ -37,6 +37,7 @@ class Target:
         named = {name.replace("_", "."): value for name, value in given.items()}
         return {
             "connection.url": f"sqlite:///{self.file}",
+            "caudal.allowed.folders": str(self.file.parent),
             "retry.backoff.ms": "0",
             "connection.backoff.ms": "0",
             **named,

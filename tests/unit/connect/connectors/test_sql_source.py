@@ -41,7 +41,11 @@ class Shop:
         return run
 
     def config(self, **given: str) -> dict[str, str]:
-        return {"connection.url": f"sqlite:///{self.file}", "topic.prefix": "shop-", "poll.interval.ms": "0", **given}
+        folders = f"{self.file.parent}:/nowhere"
+        return {
+            "connection.url": f"sqlite:///{self.file}", "topic.prefix": "shop-", "poll.interval.ms": "0",
+            "caudal.allowed.folders": folders, **given,
+        }  # fmt: skip
 
 
 @pytest.fixture
@@ -222,6 +226,12 @@ def test_tables_are_shared_out_and_new_ones_are_found(shop: Shop) -> None:
         ({"mode": "bulk", "query": "SELECT 1", "table.whitelist": "orders"}, "query", "instead of tables"),
         ({"mode": "bulk", "table.whitelist": "a", "table.blacklist": "b"}, "table.blacklist", "Only one"),
         ({"mode": "bulk", "connection.url": "sqlite:////nowhere/at/all.db"}, "connection.url", "cannot be reached"),
+        ({"mode": "bulk", "connection.url": "sqlite:////etc/shop.db"}, "connection.url", "outside of the folders"),
+        (
+            {"mode": "bulk", "connection.url": "sqlite:///file:/nowhere/%2e%2e/etc/x?uri=true"},
+            "connection.url",
+            "outside",
+        ),
         ({"mode": "bulk", "connection.url": "no url"}, "connection.url", "not a URL"),
         ({"mode": "bulk", "connection.url": "nosuch://db"}, "connection.url", "cannot be used"),
     ],
@@ -274,7 +284,9 @@ def test_a_task_is_told_what_the_connector_was_told_and_no_defaults(shop: Shop) 
     connector.name = "shop"
     given = {"name": "shop", "connector.class": "SqlSource", **shop.config(mode="incrementing")}
     connector.context = ConnectorSide(given)
-    settings = WorkerSettings(bootstrap="127.0.0.1:9092", url="http://127.0.0.1:8083")
+    settings = WorkerSettings(
+        bootstrap="127.0.0.1:9092", url="http://127.0.0.1:8083", allowed_folders=(shop.file.parent,)
+    )
     connector.start(parse(given, settings))
     try:
         (config,) = connector.task_configs(1)

@@ -10,6 +10,7 @@ from typing import Any
 
 from caudal.connect.configuration import Importance, Key, config_def
 from caudal.connect.connector_config import worker_settings
+from caudal.connect.connectors.local_paths import ALLOWED_FOLDERS, check_local
 from caudal.connect.errors import ConfigError, ConnectError
 
 OPTION = "spark.option."
@@ -39,6 +40,7 @@ SHARED = config_def(
         doc="How often a batch begins ('10 seconds'), or 'available now': all that is there, and then no more.",
         validator=lambda name, value: check_trigger(value),
     ),
+    ALLOWED_FOLDERS,
     Key(
         name="spark.master", default=None, importance=Importance.LOW, doc="Default: the worker's, or this machine.",
     ),
@@ -70,11 +72,20 @@ def checkpoint_location(config: Mapping[str, Any]) -> str:
     raise ConfigError("a folder for the query's position is needed where there is no path", "checkpoint.location")
 
 
+def check_local_places(config: Mapping[str, Any]) -> None:
+    """Data, position and code on this machine lie in allowed folders. Raises ConfigError with the property."""
+    for key in ("path", "checkpoint.location", f"{OPTION}path", f"{CONF}spark.jars"):
+        for location in str(config.get(key) or "").split(","):
+            if location.strip():
+                check_local(location.strip(), config, key)
+
+
 @contextmanager
 def spark_session(config: Mapping[str, Any]) -> Iterator[Any]:
     from caudal.runtime.errors import StreamsError
     from caudal.runtime.spark import session
 
+    check_local_places(config)
     # A batch that a stop cuts off is no error, and the failure of a query is told by the query.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     master = config["spark.master"] or worker_settings(config).master or "local[*,4]"

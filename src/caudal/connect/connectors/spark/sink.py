@@ -19,6 +19,7 @@ from caudal.connect.connectors.spark.jdbc import JdbcBatches
 from caudal.connect.connectors.spark.peeking import peek
 from caudal.connect.connectors.spark.settings import (
     SHARED,
+    check_local_places,
     checkpoint_location,
     options,
     spark_session,
@@ -46,7 +47,7 @@ class SparkSinkTask(JobTask):
                 schema = union(schema, found)
                 query = self._start(spark, schema)
                 try:
-                    follow(query, self.context)
+                    follow(query, self.context, self._config, reads=self._topics())
                     return
                 except ConnectError as error:
                     if CHANGED not in str(error):
@@ -85,6 +86,11 @@ class SparkSinkTask(JobTask):
         writer = writer.partitionBy(*partitioned) if partitioned else writer
         return writer.start(config["path"]) if config["path"] else writer.start()
 
+    def _topics(self) -> list[str]:
+        """By name; a pattern has none."""
+        topics = self._config.get("topics") or ()
+        return [name.strip() for name in (topics.split(",") if isinstance(topics, str) else topics)]
+
     def _rows(self, spark: Any) -> Any:
         from caudal.runtime.spark.settings import java_client
 
@@ -95,11 +101,9 @@ class SparkSinkTask(JobTask):
         if config.get("topics.regex"):
             reader = reader.option("subscribePattern", config["topics.regex"])
         else:
-            topics = config["topics"]
-            names = topics.split(",") if isinstance(topics, str) else topics
-            for name in names:
-                self.context.report_topic(name.strip())
-            reader = reader.option("subscribe", ",".join(name.strip() for name in names))
+            for name in self._topics():
+                self.context.report_topic(name)
+            reader = reader.option("subscribe", ",".join(self._topics()))
         return (
             reader.option("kafka.isolation.level", "read_committed")
             .option("startingOffsets", "earliest")
@@ -166,4 +170,8 @@ def check_places(config: Mapping[str, Any]) -> dict[str, list[str]]:
         errors["path"] = [f"format={kind} needs the folder"]
     elif not config["path"] and not config["checkpoint.location"]:
         errors["checkpoint.location"] = ["a folder for the query's position is needed where there is no path"]
+    try:
+        check_local_places(config)
+    except ConfigError as error:
+        errors.setdefault(error.key or "path", []).append(str(error))
     return errors

@@ -16,6 +16,7 @@ from sqlalchemy import event, exc, pool
 from sqlalchemy.engine import URL, make_url
 
 from caudal.connect.configuration import Importance, Key, Type
+from caudal.connect.connectors.local_paths import ALLOWED_FOLDERS, allowed_path
 from caudal.connect.errors import ConfigError, ConnectError, RetriableError
 
 # JDBC's names of what libpq calls otherwise. The rest of JDBC's properties speak to the Java driver only.
@@ -32,6 +33,7 @@ CONNECTION_KEYS = (
     Key(name="connection.url", importance=Importance.HIGH, group="Database", order=1, width="LONG",
         doc="SQLAlchemy URL of the database (postgresql+psycopg://host:5432/shop, sqlite:////data/shop.db), or a JDBC "
             "URL of PostgreSQL, SQLite, MySQL or MariaDB."),
+    ALLOWED_FOLDERS,
     Key(name="connection.user", default=None, importance=Importance.HIGH, group="Database", order=2,
         doc="User, where the URL does not say."),
     Key(name="connection.password", type=Type.PASSWORD, default=None, importance=Importance.HIGH, group="Database",
@@ -96,6 +98,16 @@ def _jdbc_url(text: str) -> URL:
     )  # fmt: skip
 
 
+def _sqlite_file(database: str) -> str:
+    """
+    >>> _sqlite_file("file:/data/%2e%2e/shop.db?mode=ro")
+    '/data/../shop.db'
+    """
+    if not database.startswith("file:"):
+        return database
+    return urllib.parse.unquote(database.removeprefix("file:").partition("?")[0])
+
+
 class Database:
     """At most one connection at a time; after an error that is its end, the next use makes another."""
 
@@ -115,6 +127,8 @@ class Database:
             options = {"connect_args": {"prepare_threshold": None}, "use_native_hstore": False}
         elif self.is_sqlite:
             options = {"connect_args": {"check_same_thread": False}}
+            if (file := _sqlite_file(self.url.database or "")) not in ("", ":memory:"):
+                allowed_path(file, config, "connection.url")
         if isolation_level is not None:
             options["isolation_level"] = isolation_level
         try:

@@ -86,6 +86,8 @@ class NativeHost:
         self._pause = FIRST_PAUSE
         self._not_before = 0.0
         self._figures: dict[str, dict[str, Any]] = {}  # by task
+        self._sinks = sorted({output.topic for source in plan.sources for output in source.outputs})
+        self.spark: dict[str, Any] = {}  # where Spark is, for people
         self._thread = threading.Thread(target=self._control, name="caudal-native", daemon=True)
         self._watcher = threading.Thread(target=self._watch, name="caudal-native-watch", daemon=True)
 
@@ -171,6 +173,7 @@ class NativeHost:
             self._spark, self._owns_spark = session.open_session(self._master, slots, self._spark_config)
             session.send_modules(self._spark, self._py_files)
             session.wait_for_executors(self._spark)
+            self.spark = session.about(self._spark)
             free = self._spark.sparkContext.defaultParallelism
             if free < partitions:
                 raise StreamsError(
@@ -253,6 +256,8 @@ class NativeHost:
             figures = self._figures[task_name(subs[topic], number)]
             figures["records"] += end - run.positions.get((topic, number), end)
             figures["commits"] += 1
+            read = figures.get("read", {})
+            figures["read"] = {**read, topic: read.get(topic, 0) + end - run.positions.get((topic, number), end)}
             figures["positions"] = {**figures["positions"], topic: end}
         run.positions.update(moved)
         self._report(application)
@@ -269,7 +274,10 @@ class NativeHost:
             if progress["numInputRows"] == 0:
                 continue
             application.metrics.batch(progress["durationMs"].get("triggerExecution", 0) / 1000)
-            figures["emitted"] += max(progress["sink"]["numOutputRows"], 0)
+            emitted = max(progress["sink"]["numOutputRows"], 0)
+            figures["emitted"] += emitted
+            if len(self._sinks) == 1:  # of several Spark says the sum
+                figures["written"] = {self._sinks[0]: figures["emitted"]}
             for name, observed in (progress["observedMetrics"] or {}).items():
                 if name.startswith(frames.COUNTED) and observed[frames.UNREADABLE]:
                     dropped = figures.setdefault("dropped", {})

@@ -1,0 +1,1 @@
+"""Each check of `caudal doctor`, and the trouble that it is there for."""
