@@ -8,21 +8,24 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from caudal.demos.elections import topics
-from caudal.demos.elections.application import elections
+from caudal.demos.elections.application import APPLICATION_ID, elections
 from caudal.demos.elections.feeding import Feeder, Position, read_position
 from caudal.demos.elections.learning import learn, model_record, past_samples
 from caudal.demos.elections.simulation import Country
 from caudal.demos.elections.standings import FOLLOWED, Standings
 from caudal.demos.following import Follower, Take
 from caudal.demos.hosting import demo_host, spark_session
+from caudal.runtime.errors import StreamsError
 from caudal.streams import StreamsBuilder
 
 CATCH_UP_SECONDS = 30.0
 STEP_SECONDS = 0.1
+ALONE_SECONDS = 20.0  # longer than the group remembers a member that was killed
 
 log = logging.getLogger("caudal.demo")
 
@@ -63,9 +66,10 @@ class Demonstration:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Starts the application; its state goes to the status topic as it changes."""
+        """Starts the application; its state goes to the status topic as it changes. Raises where another is at work."""
         from caudal.streams.application import Application, add_all
 
+        self._wait_until_alone()
         builders: list[tuple[StreamsBuilder, dict[str, str]]] = [(elections(self._registry), {})]
         if self.with_chess:
             from caudal.demos.chess.application import HANDLERS, chess
@@ -90,6 +94,27 @@ class Demonstration:
         for application in self._applications:
             application.prepare()
         add_all(self._applications, self._host)
+
+    def _wait_until_alone(self) -> None:
+        """A second feeder would take the place of the first. One that was killed is a member for some seconds yet."""
+        deadline = time.monotonic() + ALONE_SECONDS
+        while self._members():
+            if time.monotonic() > deadline:
+                raise StreamsError(
+                    f"An election night is under way at {self._bootstrap} already: look at it, or stop it first."
+                )
+            time.sleep(0.3)
+
+    def _members(self) -> int:
+        from confluent_kafka import KafkaError, KafkaException
+
+        asked = self.admin.describe_consumer_groups([APPLICATION_ID], request_timeout=10)[APPLICATION_ID]
+        try:
+            return len(asked.result().members)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+                return 0
+            raise
 
     def __enter__(self) -> Self:
         return self
