@@ -26,7 +26,7 @@ test: setup lint  ## lint and the whole test suite (what .ci/run calls); ARGS="-
 	$(PY) -m pytest $(PARALLEL) -m "not slow" $(ARGS)
 
 quick: $(VENV)/.python  ## the unit tests only: under a minute
-	$(PY) -m pytest $(PARALLEL) tests/unit -q -x -m "not slow" $(ARGS)
+	STORE_EXAMPLES=8 $(PY) -m pytest $(PARALLEL) tests/unit -q -x -m "not slow" $(ARGS)
 
 test-all: setup lint  ## make test plus what is too long for every run
 	$(PY) -m pytest $(PARALLEL) -m "not wide" $(ARGS)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parent
-COMPUTING = ["spark", "ksql"]
-WAITING = ["connect", "chaos", "conformance", "registry"]
+COMPUTING = ["spark", "ksql", "demos"]
+WAITING = ["connect", "chaos", "conformance", "registry", "ui", "docs"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -21,6 +21,8 @@ from caudal import jars
 from caudal.connect.connectors.spark.sink import SparkSink
 from caudal.connect.connectors.spark.source import SparkSource
 from caudal.connect.runtime.model import State
+from caudal.pipelines.board import Board
+from caudal.pipelines.reader import BoardFollower
 from caudal.testing import EmbeddedBroker
 from tests.connect.postgres import Database, postgres
 from tests.connect.small_worker import SmallWorker
@@ -114,15 +116,27 @@ def test_parquet_to_a_topic_to_parquet(bench: Bench, topic: str, tmp_path: Path)
     first = next(message for message in bench.records(topic) if message.key() == b"7")
     assert json.loads(first.value())["payload"] == rows(7, 8)[0]
     more = {"metadata.columns": "true", "partition.by": "kafka_partition"}
+    board = BoardFollower({"bootstrap.servers": bench.bootstrap, "log_level": 0}).start()
     with SmallWorker(SparkSink, bench.bootstrap, sink(tmp_path / "out", topic, **more)) as worker:
         until(lambda: len(written(tmp_path / "out")) >= 300, worker.heard)
         (task,) = worker.tasks
         until(lambda: task.metrics().get("sink-record-send-total") == 300, worker.heard)
+        until(lambda: seen_records(board.board) == {(topic,): 300}, worker.heard)
+    until(lambda: seen_records(board.board) == {}, worker.heard)
+    board.close()
     found = sorted(written(tmp_path / "out"), key=lambda row: int(row["id"]))
     assert [{name: row[name] for name in ("id", "name", "price", "tags")} for row in found] == rows(0, 300)
     assert {path.name for path in (tmp_path / "out").glob("kafka_partition=*")} == {
         "kafka_partition=0",
         "kafka_partition=1",
+    }
+
+
+def seen_records(board: Board) -> dict[tuple[str, ...], int]:
+    """What the control center sees of connectors on Spark: the records of each, by the topics that it reads."""
+    instances = [one.leader for one in board.pipelines(0) if one.leader.origin.get("kind") == "connect"]
+    return {
+        tuple(topic["name"] for topic in one.topology["topics"]): one.figures.get("records", 0) for one in instances
     }
 
 

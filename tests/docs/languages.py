@@ -7,10 +7,12 @@ import contextlib
 import doctest
 import io
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import yaml
 
@@ -80,9 +82,12 @@ def _check(settings: Any, folder: Path) -> None:
     config = settings.get("config", settings)
     if "connector.class" in config:
         worker = WorkerSettings(bootstrap="localhost:9092", url="http://localhost:8083", allowed_folders=(folder,))
-        answer = validate({"name": "page", **config}, worker)
+        secrets = dict.fromkeys(re.findall(r"\$\{env:(\w+)\}", str(config)), "a secret of the reader's")
+        with patch.dict(os.environ, secrets):
+            answer = validate({"name": "page", **config}, worker)
         errors = {each["value"]["name"]: each["value"]["errors"] for each in answer["configs"]}
-        assert not {name: found for name, found in errors.items() if found}
+        wrong = {name: found for name, found in errors.items() if found}
+        assert not wrong, wrong
     elif "transforms" in config:
         transforms_of(config)
     elif "listeners" in config or "log.dirs" in config:

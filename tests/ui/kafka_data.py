@@ -29,11 +29,16 @@ def make_topic(bootstrap: str, name: str, partitions: int = 1, **configs: str) -
 def write(bootstrap: str, topic: str, records: Iterable[Mapping[str, Any]]) -> None:
     """Records as the arguments of `produce`; all are acknowledged when this returns."""
     failures: list[Any] = []
+
+    def delivered(error: Any, message: Any) -> None:
+        if error is not None:
+            failures.append(error)
+
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 10})
     for record in records:
         while True:
             try:
-                producer.produce(topic, on_delivery=lambda error, _: error and failures.append(error), **record)
+                producer.produce(topic, on_delivery=delivered, **record)
                 break
             except BufferError:
                 producer.poll(0.1)

@@ -120,6 +120,16 @@ def test_several_statements_answer_in_tables_and_a_pull_query_ends(
     shot(page, "ksql-statements-light")
 
 
+def test_a_topic_is_printed_and_what_was_set_holds(center: RunningPlatform, browser_page: Page) -> None:
+    page = browser_page
+    page.goto(f"{center.url}/ksql")
+    write(page, "DEFINE what = 'orders';\nPRINT '${what}' FROM BEGINNING LIMIT 2;")
+    page.keyboard.press("Control+Enter")
+    expect(result(page).nth(1)).to_contain_text("mate")
+    expect(result(page).nth(1).get_by_text("Complete")).to_be_visible()
+    expect(page.locator(".ksql-bar")).to_contain_text("what = orders")
+
+
 def test_what_is_wrong_is_marked_and_the_suggestion_is_said(
     center: RunningPlatform, browser_page: Page, shot: Shot
 ) -> None:

@@ -16,7 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from caudal.cli.broker_process import STOP_SECONDS, broker_properties, parser
+from caudal.broker.broker import Broker
+from caudal.broker.config import BrokerConfig
+from caudal.cli.broker_process import STOP_SECONDS, _Recovery, broker_properties, parser
+from caudal.testing import embedded_broker
 
 READY = re.compile(r"caudal broker (\d+) is ready at 127\.0\.0\.1:(\d+) after ([\d.]+) s, metrics at (\S+)")
 
@@ -199,3 +202,29 @@ def test_it_ends_with_the_process_that_supervises_it(tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(STOP_SECONDS + 5) == 0
     process.stdout.close()
+
+
+async def test_a_start_tells_how_many_logs_are_loaded(tmp_path: Path) -> None:
+    with embedded_broker(data=tmp_path) as before:
+        before.create_topic("t", partitions=3)
+    broker = Broker(BrokerConfig({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0", "node.id": "1"}))
+    told: list[tuple[int, int]] = []
+    broker.on_recovery = lambda done, total: told.append((done, total))
+    await broker.start()
+    await broker.stop()
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_long_recovery_is_said_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("caudal.cli.broker_process.time.monotonic", lambda: now[0])
+    recovery = _Recovery()
+    for done in range(1, 13):
+        now[0] = float(done)
+        recovery.say(done, 12)
+    assert capsys.readouterr().err.splitlines() == [
+        "checking the logs: 5 of 12 (41 %)",
+        "checking the logs: 10 of 12 (83 %)",
+    ]

@@ -6,7 +6,6 @@ It works with any worker that speaks that API, Apache Kafka's included; `plugins
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -16,11 +15,10 @@ import typer
 from caudal.cli import live_values
 from caudal.cli.asking import Yes, confirm
 from caudal.cli.clients import AsJson, key_values
-from caudal.cli.connect_access import DEFAULT_CONNECT, Connect, ConnectClient, Refused, connect_client
+from caudal.cli.connect_access import DEFAULT_CONNECT, Connect, Refused, connect_client
 from caudal.cli.connector_files import read_connector, read_offsets
 from caudal.cli.connector_text import (
     has_failed,
-    is_running,
     print_keys,
     print_offsets,
     print_status,
@@ -29,13 +27,11 @@ from caudal.cli.connector_text import (
     validation_errors,
     without_framework_keys,
 )
+from caudal.cli.connector_wait import wait_until_it_runs
 from caudal.cli.errors import CliError, UsageError
 from caudal.cli.output import print_heading, print_json, print_table
-from caudal.cli.progress import Tracker
 
 connector = typer.Typer(help="Create, watch, change and delete the connectors of Connect.", no_args_is_help=True)
-
-PAUSE_SECONDS = 0.2
 
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=live_values.connectors)]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=live_values.connectors)]
@@ -84,7 +80,7 @@ def create(
                 made = client.ask("POST", "/connectors", {**body, "initial_state": initial} if initial else body)
         except Refused as error:
             raise _explained(error, given.name) from None
-        if wait and has_failed(_wait(client, given.name, wait)):
+        if wait and has_failed(wait_until_it_runs(client, given.name, wait)):
             raise CliError(f"{given.name} has failed; `caudal connector status {given.name}` says why")
     if as_json:
         print_json(made)
@@ -126,7 +122,7 @@ def status(
 ) -> None:
     """Show the state of a connector and its tasks. Exit code 1 when something of it has failed."""
     with connect_client(connect) as client:
-        found = _wait(client, name, wait) if wait else client.of(name, "/status")
+        found = wait_until_it_runs(client, name, wait) if wait else client.of(name, "/status")
     if as_json:
         print_json(found)
     else:
@@ -393,29 +389,3 @@ def _explained(error: Refused, name: str) -> CliError:
         print(line, file=sys.stderr)
     count = f"{len(reasons)} thing{'s are' if len(reasons) > 1 else ' is'}"
     return CliError(f"{name} was not accepted: {count} wrong with its configuration")
-
-
-def _wait(client: ConnectClient, name: str, seconds: float) -> dict[str, Any]:
-    """The status when it runs or has failed. A status is there a moment after the connector."""
-    with Tracker(f"{name} starts", unit="tasks run") as tracker:
-        return _wait_watched(client, name, seconds, tracker)
-
-
-def _wait_watched(client: ConnectClient, name: str, seconds: float, tracker: Tracker) -> dict[str, Any]:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            found: dict[str, Any] = client.of(name, "/status")
-        except CliError:
-            if time.monotonic() > deadline:
-                raise
-            found = {}
-        if found and (has_failed(found) or is_running(found)):
-            return found
-        states = [task["state"] for task in found.get("tasks", ())]
-        tracker.update(states.count("RUNNING"), total=len(states) or None)
-        if time.monotonic() > deadline:
-            raise CliError(
-                f"{name} does not run after {seconds:.0f} s; `caudal connector status {name}` says how it is"
-            )
-        time.sleep(PAUSE_SECONDS)

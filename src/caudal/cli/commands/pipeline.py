@@ -188,6 +188,9 @@ def _concerned(found: Pipeline, instance: str | None, order: Order) -> set[str]:
         which = f"instance '{instance}' of it" if instance is not None else "instance of it"
         raise CliError(f"'{found.application}' is {found.state(now)}: no {which} is there to obey")
     refusing = [one for one in living if not one.takes_orders]
+    if refusing and refusing[0].origin.get("kind") == "connect":
+        name = refusing[0].origin.get("connector")
+        raise CliError(f"'{found.application}' is a connector: use `caudal connector {order.value} {name}`")
     if refusing:
         raise CliError(
             f"'{found.application}' takes no orders: it was started with CAUDAL_PIPELINES=read-only; stop or pause it "

@@ -130,5 +130,6 @@ _TOTALS = (
 
 
 def _program() -> str:
-    """The file's name, without its folder."""
-    return Path(sys.argv[0]).name if sys.argv and sys.argv[0] else ""
+    """The file's name, without its folder: of `caudal run FILE` the file."""
+    given = sys.argv[2:3] if sys.argv[1:2] == ["run"] else sys.argv[:1]
+    return Path(given[0]).name if given and given[0] else ""

@@ -56,7 +56,7 @@ def show_problems(fields: Fields, problems: Mapping[str, str]) -> bool:
 
 
 def text_field(label: str, value: str = "", *, hint: str = "") -> ui.input:
-    field = ui.input(label, value=value).props("outlined dense")
+    field = ui.input(label, value=value).props("outlined dense hide-bottom-space")
     if hint:
         field.props["hint"] = hint
     return field

@@ -173,5 +173,8 @@ def _send(
 
 
 def _sentence(error: Exception) -> str:
+    """Without the serde's own description, which means nothing to a visitor."""
     text = str(error).rstrip(".")
+    if " cannot write " in text:
+        text = "cannot write " + text.partition(" cannot write ")[2]
     return f"{text[:1].upper()}{text[1:]}."

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from importlib import resources
 
+from tests.ksql.harness import Harness
+
 from caudal.demos.elections import topics
 from caudal.demos.elections.country import PARTY_IDS
 from caudal.demos.elections.simulation import Country, Election, by_party, counts, turnout
 from caudal.ksql.syntax.script import split, substitute
-from tests.ksql.harness import Harness
 
 DAY = 1_700_006_400_000
 COUNTRY = Country.of(seed=5, votes=30_000)

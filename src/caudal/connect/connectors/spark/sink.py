@@ -47,7 +47,7 @@ class SparkSinkTask(JobTask):
                 schema = union(schema, found)
                 query = self._start(spark, schema)
                 try:
-                    follow(query, self.context)
+                    follow(query, self.context, self._config, reads=self._topics())
                     return
                 except ConnectError as error:
                     if CHANGED not in str(error):
@@ -86,6 +86,11 @@ class SparkSinkTask(JobTask):
         writer = writer.partitionBy(*partitioned) if partitioned else writer
         return writer.start(config["path"]) if config["path"] else writer.start()
 
+    def _topics(self) -> list[str]:
+        """By name; a pattern has none."""
+        topics = self._config.get("topics") or ()
+        return [name.strip() for name in (topics.split(",") if isinstance(topics, str) else topics)]
+
     def _rows(self, spark: Any) -> Any:
         from caudal.runtime.spark.settings import java_client
 
@@ -96,11 +101,9 @@ class SparkSinkTask(JobTask):
         if config.get("topics.regex"):
             reader = reader.option("subscribePattern", config["topics.regex"])
         else:
-            topics = config["topics"]
-            names = topics.split(",") if isinstance(topics, str) else topics
-            for name in names:
-                self.context.report_topic(name.strip())
-            reader = reader.option("subscribe", ",".join(name.strip() for name in names))
+            for name in self._topics():
+                self.context.report_topic(name)
+            reader = reader.option("subscribe", ",".join(self._topics()))
         return (
             reader.option("kafka.isolation.level", "read_committed")
             .option("startingOffsets", "earliest")

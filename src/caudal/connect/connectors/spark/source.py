@@ -79,7 +79,7 @@ class SparkSourceTask(JobTask):
             .trigger(**trigger_arguments(config["trigger"]))
             .start()
         )
-        follow(query, self.context, tell=False)
+        follow(query, self.context, config, tell=False, writes=[config["topic"]])
 
     def _read_again_and_again(self, spark: Any, writer: TopicWriter) -> None:
         from pyspark.sql import functions

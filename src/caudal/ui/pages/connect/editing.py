@@ -17,6 +17,7 @@ from caudal.ui.services.connect_form import (
     CLASS,
     NAME,
     VERSION,
+    Control,
     config_of,
     form_of,
     parsed_config,
@@ -195,8 +196,10 @@ class _Editor:
 
     def _show_errors(self) -> None:
         general = list(self._form.general)
-        if self._area is not None:
-            general += [f"{one.name}: {error}" for one in self._form.fields.values() for error in one.errors]
+        for one in self._form.fields.values():
+            # JSON has no fields, and a switch no room for words.
+            if self._area is not None or one.control is Control.SWITCH:
+                general += [f"{one.name}: {error}" for error in one.errors]
         listed = "".join(f"<li>{escape(error)}</li>" for error in general)
         self._errors.content = f"<ul>{listed}</ul>" if listed else ""
         wrong = self._form.wrong

@@ -47,6 +47,7 @@ class FormView:
         self._boxes: dict[str, ui.element] = {}
         self._places: dict[str, _Place] = {}
         self._groups: dict[str, _Place] = {}  # where a group's further fields go
+        self._offered: dict[str, ui.html] = {}
         self._timer: ui.timer | None = None
         self._root = ui.element("div").classes("connect-form")
         self._draw()
@@ -133,7 +134,9 @@ class FormView:
             made.props("stack-label")
         if one.control is Control.NUMBER:
             made.props('inputmode="numeric"')
-        made.set_autocomplete(list(one.recommended))
+        # The browser's own list, under the id that NiceGUI's input looks for; its own suggestions take the Tab key.
+        offered = ui.html(_options(one), sanitize=False, tag="datalist")
+        self._offered[one.name] = offered.props(f'id="{made.html_id}-datalist"')
         return made
 
     def _remove_button(self, one: Field, made: ui.input) -> None:
@@ -177,9 +180,9 @@ class FormView:
             if control is None:
                 continue
             self._boxes[one.name].set_visibility(one.visible or bool(wrong))
+            if one.name in self._offered and self._offered[one.name].content != _options(one):
+                self._offered[one.name].content = _options(one)
             if isinstance(control, ui.input):
-                if one.control is not Control.PASSWORD:
-                    control.set_autocomplete(list(one.recommended))  # others may be typed as well
                 message = " ".join(wrong) or None
                 if control.error != message:
                     control.error = message
@@ -196,6 +199,11 @@ class FormView:
             if one.errors and isinstance(control, ui.input):
                 control.run_method("focus")
                 return
+
+
+def _options(one: Field) -> str:
+    """What is recommended; others may be typed as well."""
+    return "".join(f'<option value="{escape(value)}"></option>' for value in one.recommended)
 
 
 def _about(one: Field) -> str:

@@ -132,7 +132,7 @@ class _View:
         self._playing = not was_playing
         self.refresh()
 
-    def _on_game(self, event: events.ValueChangeEventArguments) -> None:
+    def _on_game(self, event: events.ValueChangeEventArguments[Any]) -> None:
         if event.value and event.value != self._game():
             self._wanted, self._move, self._offset = str(event.value), None, None
             self._write()

@@ -40,14 +40,15 @@ def board_html(moment: Moment, caption: str) -> str:
             if piece != ".":
                 side = "white" if piece.isupper() else "black"
                 inside = (
-                    f'<span class="piece {side}" aria-hidden="true">{GLYPHS[piece.lower()]}&#xFE0E;</span>'
+                    f'<svg class="piece {side}" viewBox="0 0 40 40" aria-hidden="true"><text x="20" y="32">'
+                    f"{GLYPHS[piece.lower()]}&#xFE0E;</text></svg>"
                     f'<span class="sr-only">{escape(piece_name(piece))}</span>'
                 )
             cells.append(f'<td class="{classes}" data-square="{square}">{inside}</td>')
         rows.append(f'<tr><th scope="row">{8 - row}</th>{"".join(cells)}</tr>')
     return (
-        f'<table class="board"><caption class="sr-only">{escape(caption)}</caption>'
-        f"<thead><tr><td></td>{files}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f'<div class="board-box"><table class="board"><caption class="sr-only">{escape(caption)}</caption>'
+        f"<thead><tr><td class=corner></td>{files}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 

@@ -56,16 +56,15 @@ def parties_table(standings: Standings) -> str:
     for party in sorted(PARTIES, key=lambda one: -votes[one.id]):
         share = votes[party.id] / total if total else None
         guess = projection.get(party.id)
-        told = f"{percent(guess.share)} ({_range(guess.low, guess.high)})" if guess else "–"
-        if guess and projected:
-            told += f" · {projected[party.id]}"
+        told = f"{number(100 * guess.share, 1)} ±{number(50 * (guess.high - guess.low), 1)} %" if guess else "–"
         rows.append(
-            f"<tr><td>{swatch(party.id)}{escape(party.name)}</td><td class=n>{number(votes[party.id])}</td>"
+            f'<tr><td>{swatch(party.id)}{escape(party.name)} <span class="muted">{number(votes[party.id])}</span></td>'
             f"<td class=n>{percent(share) if share is not None else '–'}</td>"
             f"<td class=n>{_points(change.get(party.id))}</td>"
-            f"<td class=n>{seats[party.id]}</td><td class=n>{told}</td></tr>"
+            f"<td class=n>{seats[party.id]}</td><td class=n>{told}</td>"
+            f"<td class=n>{projected.get(party.id, '–')}</td></tr>"
         )
-    heads = (t("Party"), t("Votes"), t("Vote share"), t("Swing"), t("Seats"), t("Projection (90 %) · seats"))
+    heads = (t("Party and votes"), t("Vote share"), t("Swing"), t("Seats"), t("Projection"), t("Seats then"))
     return _table(t("Parties in the whole country"), heads, rows)
 
 
@@ -97,7 +96,7 @@ def community_table(row: dict[str, Any] | None) -> str:
             f"<td class=n>{row['seats'][party.id] if row else '–'}</td>"
             f"<td class=n>{_range(guess[1], guess[2]) if guess else '–'}</td></tr>"
         )
-    heads = (t("Party"), "", t("Vote share"), t("Swing"), t("Seats"), t("Projection (90 %)"))
+    heads = (t("Party"), "", t("Vote share"), t("Swing"), t("Seats"), t("Projection"))
     return _table(t("Parties in this community"), heads, rows)
 
 
@@ -134,7 +133,7 @@ def _table(caption: str, heads: tuple[str, ...], rows: list[str]) -> str:
 
 
 def _right(index: int, heads: tuple[str, ...]) -> str:
-    texts = {t("Party"), t("Community"), t("In front"), ""}
+    texts = {t("Party"), t("Party and votes"), t("Community"), t("In front"), ""}
     is_last_text = heads[0] == t("Community") and index == len(heads) - 1
     return "" if heads[index] in texts or is_last_text else " class=n"
 
@@ -146,5 +145,5 @@ def _range(low: float, high: float) -> str:
 def _points(change: float | None) -> str:
     if change is None:
         return "–"
-    said = number(abs(change), 1)
-    return f"{'+' if change >= 0 else '−'}{said}"
+    said, zero = number(abs(change), 1), number(0, 1)
+    return said if said == zero else f"{'+' if change > 0 else '−'}{said}"

@@ -34,6 +34,13 @@ async def elections(community: str = "") -> None:
     ui.timer(EVERY_SECONDS, guarded(view.refresh))
 
 
+def _scrolled(label: str) -> ui.html:
+    """A place for a table that may be wider than the window: reached by keyboard, so that it can be scrolled."""
+    place = ui.html("", sanitize=False).classes("results-scroll")
+    place.props.update({"tabindex": "0", "role": "region", "aria-label": label})
+    return place
+
+
 class _View:
     """The page: built once, then only what changed is sent."""
 
@@ -66,19 +73,21 @@ class _View:
                 with card(t("Who leads")):
                     self._build_map()
                 with card(t("Turnout through the day")):
-                    self._curve = ui.echart(self._curve_options(Standings())).classes("plot").style("height: 11rem")
+                    self._curve = ui.echart(self._curve_options(Standings()), renderer="svg").classes("plot")
+                    self._curve.style("height: 11rem")
                     self._curve.props["role"] = "img"
                     self._curve.props["aria-label"] = t("Turnout by the hour")
             with ui.element("div").classes("stack"):
                 with card(t("Spain")):
                     self._bar = ui.html("", sanitize=False)
-                    self._parties = ui.html("", sanitize=False).classes("results-scroll")
+                    self._parties = _scrolled(t("Parties in the whole country"))
+                    text(t("The projection is MLlib's, with its interval of 90 %."), "muted text-sm")
                 with card():
                     self._name = h2(t("Point at a community"))
-                    self._detail = ui.html("", sanitize=False).classes("results-scroll")
+                    self._detail = _scrolled(t("Parties in this community"))
                     self._note = text("", "muted text-sm")
         with card(t("Communities")):
-            self._table = ui.html("", sanitize=False).classes("results-scroll")
+            self._table = _scrolled(t("All communities: the map as a table"))
             self._table.on(
                 "click",
                 guarded(self._on_link),
@@ -233,7 +242,7 @@ class _View:
                 "type": "value",
                 "min": 0,
                 "max": 100,
-                "splitNumber": 4,
+                "interval": 25,
                 "axisLabel": {**faint, "formatter": "{value} %"},
                 "splitLine": {"lineStyle": {"color": "var(--line)"}},
             },

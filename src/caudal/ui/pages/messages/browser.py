@@ -167,9 +167,14 @@ class MessageBrowser:
         if search is not self._search:
             return
         self._found += found
-        empty = t("No message matches.") if not self.query.filter.is_empty else t("There are no messages here.")
-        self._table.show(self._found, empty)
+        self._table.show(self._found, self._nothing(search))
         self._show_state()
+
+    def _nothing(self, search: Search) -> str:
+        """What an empty table says."""
+        if not search.scan.is_finished:
+            return t("Nothing found so far.")
+        return t("There are no messages here.") if self.query.filter.is_empty else t("No message matches.")
 
     async def _leave(self) -> None:
         self._live.stop()
@@ -235,4 +240,4 @@ class MessageBrowser:
 
 
 def _quiet(label: str, icon: str, action: Callable[..., Any]) -> ui.button:
-    return button(label, action, icon=icon, look="").props("flat dense")
+    return button(label, action, icon=icon, look="").props("flat dense no-wrap")

@@ -75,7 +75,7 @@ class _PartFields:
         self.text = ui.textarea(label, value=written.text).props(f'rows="{rows}" spellcheck="false"')
         self.text.bind_enabled_from(self.format, "value", backward=lambda value: value != NULL)
         for field in (self.format, self.subject, self.text):
-            field.props("outlined dense")
+            field.props("outlined dense hide-bottom-space")
 
     def written(self) -> Written:
         return Written(str(self.format.value), str(self.text.value or ""), str(self.subject.value or ""))
@@ -97,7 +97,7 @@ class _Form:
             self._key = _PartFields(t("Key"), draft.key, subjects, 1)
             self._value = _PartFields(t("Value"), draft.value, subjects, 8)
             self._headers = ui.textarea(t("Headers, one name=value per line"), value=draft.headers).props(
-                'outlined dense rows="2" spellcheck="false"'
+                'outlined dense hide-bottom-space rows="2" spellcheck="false"'
             )
             choices: dict[int, str] = {ANY: t("Chosen by the key")}
             choices |= {one: str(one) for one in range(partitions)}

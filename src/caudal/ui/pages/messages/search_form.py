@@ -80,8 +80,8 @@ class SearchForm:
                 query.filter.expression,
                 placeholder='value.amount > 10 and key == "ana" or headers.kind like "a%"',
             ).classes("wide-field")
-            self._key = self._field(t("Key (% at an end: anything)"), query.filter.key)
-            self._header = self._field(t("Header (name or name=value)"), query.filter.header)
+            self._key = self._field(t("Key (may end in %)"), query.filter.key)
+            self._header = self._field(t("Header (name=value)"), query.filter.header)
             self._partition = self._field(t("Partitions"), ",".join(map(str, query.partitions)), placeholder="0,2-4")
             readings = {one: t("Automatic") if one == "auto" else one for one in READINGS}
             self._key_as = self._choice(t("Read keys as"), readings, query.readings.key)

@@ -60,7 +60,12 @@ def how(found: Pipeline) -> list[tuple[str, str]]:
     about, origin = found.leader.about, found.leader.origin
     started = about.get("started")
     pairs = [
-        (t("Origin"), " ".join(filter(None, [origin_word(found), origin.get("program"), origin.get("query")]))),
+        (
+            t("Origin"),
+            " ".join(
+                filter(None, [origin_word(found), origin.get("program"), origin.get("query"), origin.get("connector")])
+            ),
+        ),
         (t("Lane"), f"{about.get('lane', '–')}: {about.get('why', '')}"),
         (t("Mode"), str(about.get("mode", "–"))),
         (t("Guarantee"), str(about.get("guarantee", "–"))),
@@ -69,7 +74,9 @@ def how(found: Pipeline) -> list[tuple[str, str]]:
         ("Python", str(about.get("python", "–"))),
         (t("Started"), clock(started / 1000) if isinstance(started, int) else "–"),
     ]
-    if not found.leader.takes_orders:
+    if origin.get("kind") == "connect":
+        pairs.append((t("Orders"), t("It is paused and stopped as a connector, on the page of Connect.")))
+    elif not found.leader.takes_orders:
         pairs.append((t("Orders"), t("It takes none: CAUDAL_PIPELINES is read-only where it runs.")))
     return pairs
 

@@ -40,12 +40,16 @@ def state_word(state: str) -> str:
 
 
 def origin_word(pipeline: Pipeline) -> str:
-    return {"streams": "Streams", "ksql": "KSQL"}.get(str(pipeline.leader.origin.get("kind")), "–")
+    return {"streams": "Streams", "ksql": "KSQL", "connect": "Connect"}.get(
+        str(pipeline.leader.origin.get("kind")), "–"
+    )
 
 
 def shown_name(pipeline: Pipeline) -> str:
-    """A query of KSQL is known by its id, not by that of the application that runs it."""
+    """A query of KSQL and a connector are known by their own names, not by that of the application that runs it."""
     origin = pipeline.leader.origin
+    if origin.get("kind") == "connect" and origin.get("connector"):
+        return str(origin["connector"])
     return str(origin["query"]) if origin.get("kind") == "ksql" and origin.get("query") else pipeline.application
 
 

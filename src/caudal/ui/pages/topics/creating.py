@@ -43,7 +43,7 @@ def create_dialog() -> None:
             ).props("outlined dense")
         more = (
             ui.textarea(t("More settings, one name=value per line"), placeholder="max.message.bytes=2097152")
-            .props("outlined dense autogrow")
+            .props("outlined dense autogrow hide-bottom-space")
             .classes("w-full")
         )
         fields = {"name": name, "partitions": partitions, "replicas": replicas, "configs": more}

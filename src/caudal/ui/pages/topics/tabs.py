@@ -151,7 +151,7 @@ def _schema(subject: str, found: Mapping[str, Any]) -> None:
             (t("Subject"), subject),
             (t("Version"), str(found.get("version"))),
             (t("Language"), kind),
-            (t("Id"), str(found.get("id"))),
+            (t("Schema id"), str(found.get("id"))),
         ]
     )
     body = str(found.get("schema", ""))
