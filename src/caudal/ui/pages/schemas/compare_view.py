@@ -110,7 +110,8 @@ def diff_html(rows: tuple[Row, ...], old: int | None, new: int | None) -> str:
             continue
         left = "d-none" if row.old is None else "" if row.kind == "same" else "d-old"
         right = "d-none" if row.new is None else "" if row.kind == "same" else "d-new"
-        body.append(f"<tr>{_side_html(row.old, left, '−')}{_side_html(row.new, right, '+')}</tr>")
+        sides = f"{_side_html(row.old, left, '−')}{_side_html(row.new, right, '+')}"
+        body.append(f'<tr class="d-{row.kind}">{sides}</tr>')
     heads = "".join(
         f'<th scope="col" colspan="2">{escape(t("Version {n}", n=number or 0))}</th>' for number in (old, new)
     )

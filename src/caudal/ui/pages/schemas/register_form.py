@@ -18,6 +18,7 @@ from caudal.ui.components.buttons import button
 from caudal.ui.pages.schemas.reference_fields import ReferenceFields
 from caudal.ui.services.errors import UiError
 from caudal.ui.services.registry import INCOMPATIBLE, INVALID, TYPES, Draft, Problem, Registry, Subject, Verdict
+from caudal.ui.shell import visitor_of
 from caudal.ui.words import t
 
 LANGUAGES = {"AVRO": "JSON", "JSON": "JSON", "PROTOBUF": "ProtoBuf"}
@@ -31,9 +32,10 @@ STARTS = {
 # The editor's name for screen readers, and its colours with the page's theme.
 PREPARE = """
 (async () => {
-  const element = getElement(%d);
+  while (!getElement(%(id)d)) await new Promise((resolve) => setTimeout(resolve, 20));
+  const element = getElement(%(id)d);
   await element.editorPromise;
-  element.$el.querySelector(".cm-content").setAttribute("aria-label", %s);
+  element.$el.querySelector(".cm-content").setAttribute("aria-label", %(label)s);
   const paint = () => element.setTheme(document.body.classList.contains("body--dark") ? "githubDark" : "githubLight");
   new MutationObserver(paint).observe(document.body, { attributes: true, attributeFilter: ["class"] });
   paint();
@@ -71,10 +73,11 @@ class RegisterForm:
 
     def _editor(self, kind: str, content: str) -> None:
         self._text = ui.codemirror(content, language=LANGUAGES[kind], indent="  ", on_change=self._changed)  # type: ignore[arg-type]
-        self._text.classes("schema-editor")
+        dark = visitor_of(ui.context.client.request).theme == "dark"
+        self._text.classes("schema-editor").theme = "githubDark" if dark else "githubLight"
         text(t("Esc, then Tab leaves the editor."), "muted text-xs")
         label = t("Text of the schema")
-        ui.run_javascript(PREPARE % (self._text.id, json.dumps(label)))
+        ui.run_javascript(PREPARE % {"id": self._text.id, "label": json.dumps(label)})
         self._said = ui.element("div").classes("stack").props('aria-live="polite" data-part="verdict"')
 
     def _changed(self) -> None:
