@@ -25,7 +25,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 DATA = Path(__file__).with_name("jars.toml")
 
@@ -152,6 +151,9 @@ def _download(jars: Iterable[Jar]) -> None:
 
 
 def _run_ivy(jars: Iterable[Jar], scratch: Path) -> None:
+    # With it come urllib and ssl, which nobody needs who only asks where Java is.
+    from xml.sax.saxutils import quoteattr
+
     wanted = "\n".join(
         f"<dependency org={quoteattr(jar.group)} name={quoteattr(jar.artifact)} rev={quoteattr(jar.version)}"
         ' transitive="false" conf="default->master"/>'

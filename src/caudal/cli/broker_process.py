@@ -8,7 +8,6 @@ started broker does is caudal.broker's business.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import ctypes
 import errno
 import gc
@@ -25,6 +24,8 @@ from typing import TYPE_CHECKING, NoReturn
 from caudal.cli.errors import CliError, UsageError
 
 if TYPE_CHECKING:
+    import asyncio  # where it runs, not at the top: `caudal up` only reads the constants here
+
     from caudal.broker.broker import Broker
     from caudal.broker.metrics_server import MetricsServer
 
@@ -99,6 +100,8 @@ def main(arguments: list[str]) -> int:
 
     logs.set_up(options.log_level, options.log_format)
     properties = broker_properties(options)
+    import asyncio
+
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -141,6 +144,8 @@ def broker_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 async def _run(options: argparse.Namespace, properties: dict[str, str], started: float) -> int:
+    import asyncio
+
     from caudal.broker.broker import Broker
     from caudal.broker.config import BrokerConfig, ConfigError
 

@@ -6,7 +6,6 @@ that ends when the parent does.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import faulthandler
 import gc
@@ -19,9 +18,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from caudal.cli.errors import CliError, UsageError
+
+if TYPE_CHECKING:
+    import asyncio  # where it runs, not at the top: `caudal up` only reads the constants here, and stays small
 
 DEFAULT_HOST = "127.0.0.1"
 GIVE_UP_SECONDS = 5.0  # after the time that a stop may take
@@ -69,6 +71,8 @@ def run(process: Process, bootstrap: str, make: Callable[[socket.socket], Server
     # The address of the broker is checked first: everything else would only wait for it.
     check_reachable(bootstrap)
     listener = bind(process.host, process.port)
+    import asyncio
+
     import uvloop
 
     # No `with`, and no return: both would wait for the threads, and one that waits for an answer of a slow broker (the
@@ -110,6 +114,8 @@ def bind(host: str, port: int) -> socket.socket:
 async def _run(
     process: Process, listener: socket.socket, make: Callable[[socket.socket], Server], started: float
 ) -> None:
+    import asyncio
+
     log = logging.getLogger(f"caudal.{process.name}")
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()

@@ -2,8 +2,9 @@
 
 Commands are discovered: `cli/commands/<name>.py` with a `register(app)` is a command, and only the file that is asked
 for is imported. `caudal broker` takes a path of its own before typer is imported: a broker that starts in a third of
-a second cannot afford 0.1 s and 8 MB for a command-line library. `--cluster NAME` is taken off here, for all commands
-alike (`cli/profiles.py`). Deliberately absent: any knowledge of a particular command beyond that one.
+a second cannot afford 0.1 s and 8 MB for a command-line library; nor can the servers of `caudal up`
+(`cli/supervised.py`). `--cluster NAME` is taken off here, for all commands alike (`cli/profiles.py`). Deliberately
+absent: any knowledge of a particular command beyond that.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ def main(argv: list[str] | None = None) -> NoReturn:
             from caudal.cli.broker_process import main as broker_main
 
             sys.exit(broker_main(arguments[1:]))
+        if "--ready-fd" in arguments:
+            from caudal.cli import supervised
+
+            supervised.run(arguments)
         from caudal.cli import profiles
 
         with profiles.chosen(arguments) as arguments:

@@ -67,8 +67,7 @@ def supervise(services: Sequence[Service], notes: list[str], data: Path | None) 
     stop = StopFlag()
     running: list[Running] = []
     try:
-        start_all(services, running, stop)
-        if stop.asked:
+        if not start_all(services, running, stop):
             return
         print_addresses(running, notes, data, time.perf_counter() - started)
         while not stop.asked:
@@ -79,8 +78,11 @@ def supervise(services: Sequence[Service], notes: list[str], data: Path | None) 
     print("stopped")
 
 
-def start_all(services: Sequence[Service], running: list[Running], stop: StopFlag) -> None:
-    """Each as soon as the addresses that it is told are known; those that need nothing of each other side by side."""
+def start_all(services: Sequence[Service], running: list[Running], stop: StopFlag) -> bool:
+    """Each as soon as the addresses that it is told are known; those that need nothing of each other side by side.
+
+    False when a signal came before all were ready.
+    """
     waiting = list(services)
     deadline = time.monotonic() + READY_SECONDS
     while not stop.asked:
@@ -97,11 +99,12 @@ def start_all(services: Sequence[Service], running: list[Running], stop: StopFla
             # What waits for a server that is not there would wait for ever; there is no such service by construction.
             assert not waiting, [service.name for service in waiting]
             running.sort(key=lambda item: [service.name for service in services].index(item.service.name))
-            return
+            return True
         for descriptor in stop.wait(LOOK_SECONDS, *starting):
             hear(starting[descriptor])
         if time.monotonic() > deadline:
             raise CliError(f"the {next(iter(starting.values())).service.name} did not start in {READY_SECONDS:.0f} s")
+    return False
 
 
 def addresses(running: Sequence[Running], waiting: Sequence[Service]) -> dict[str, str]:

@@ -33,7 +33,18 @@ MESSAGES_KEPT = 100
 BINDING_SECONDS = 0.5
 STATIC_AGE = 365 * 24 * 3600
 # What NiceGUI's websocket library can also do and we do not: megabytes and a third of a second.
-UNUSED_MODULES = ("kafka", "aiohttp", "requests", "websocket", "pyecharts", "pandas", "polars", "matplotlib", "plotly")
+UNUSED_MODULES = (
+    "kafka",
+    "aiohttp",
+    "requests",
+    "rich",
+    "websocket",
+    "pyecharts",
+    "pandas",
+    "polars",
+    "matplotlib",
+    "plotly",
+)
 
 HEADERS = [
     (

@@ -44,7 +44,8 @@ async def components(platform: Platform) -> list[Component]:
 
 
 async def _kafka(platform: Platform) -> Component:
-    version = platform.sampler.broker_version or ""
+    # Apache Kafka does not say its version; a broker of ours does, in its metrics.
+    version = f"Caudal {platform.sampler.broker_version}" if platform.sampler.broker_version else ""
     try:
         await platform.kafka.cluster()
     except UiError as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 5.0
 METADATA_SECONDS = 1.0  # how long an answer about the cluster stays good
-THREADS = 8
+THREADS = 32  # at most; live tails of several visitors each hold one
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from caudal.ui.components.table import Query, page_of, parse_query
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"name": "b", "size": 10, "shown": {"text": "10 B", "sort": 10}},
     {"name": "A", "size": 2, "shown": {"text": "2 B", "sort": 2}},
     {"name": "c", "size": None, "shown": {"text": "–", "sort": None}},

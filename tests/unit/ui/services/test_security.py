@@ -34,7 +34,7 @@ def kafka_with(acls: Any, users: Any) -> Kafka:
     kafka._admin = SimpleNamespace(
         describe_acls=lambda *args, **options: done(acls),
         describe_user_scram_credentials=lambda **options: done(users),
-    )  # type: ignore[assignment]
+    )
     return kafka
 
 
