@@ -1,4 +1,4 @@
-"""What forms share: dialogs with a heading, fields that show what is wrong beside them, buttons, menus."""
+"""What forms share: dialogs with a heading, fields that show what is wrong beside them, buttons."""
 
 from __future__ import annotations
 

@@ -124,12 +124,11 @@ async def produce(kafka: Kafka, registry: str | None, topic: str, draft: Draft) 
 
 def with_schema(registry: str | None, topic: str, part: str, written: Written) -> bytes:
     """JSON text in the wire format of the newest schema of its subject."""
-    from caudal.registry.client import RegistryClient, RegistryError
+    from caudal.registry.client import RegistryError, shared_client
     from caudal.serde.description import registry_serde
 
     try:
-        with RegistryClient(registry, timeout=5.0, connect_timeout=1.0) as client:
-            latest = client.latest(written.subject)
+        latest = shared_client(registry or "", 0.0).latest(written.subject)
         make: Callable[..., Any] = registry_serde(SERDES[latest.type])
         serde = make(
             registry=registry,

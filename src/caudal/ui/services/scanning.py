@@ -30,14 +30,16 @@ SILENCE_SECONDS = 10.0
 _POLL_SECONDS = 0.1
 _DRAIN = 1000
 
-# Small queues: the control center is a small process, and a page needs little of what librdkafka would fetch ahead.
+# Small queues: the control center is a small process, and a page needs little of what librdkafka would fetch ahead. A
+# short record costs librdkafka many times its bytes, so messages are bounded, too.
 CONSUMER_PROPERTIES: Mapping[str, Any] = {
     "group.id": "caudal-ui",
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
+    "queued.min.messages": 30_000,
     "queued.max.messages.kbytes": 8192,
-    "fetch.message.max.bytes": 1 << 20,
+    "fetch.message.max.bytes": 1 << 19,
     "fetch.wait.max.ms": 50,
 }
 

@@ -14,7 +14,6 @@ from caudal.serde.wire_format import schema_id
 from caudal.ui.services.decoding import Note, SchemaValue
 
 if TYPE_CHECKING:
-    from caudal.registry.client import RegistryClient
     from caudal.serde.registry_serde import RegistrySerde
 
 SERDES = {"AVRO": "Avro", "JSON": "JsonSchema", "PROTOBUF": "Protobuf"}
@@ -25,7 +24,6 @@ class SchemaReading:
 
     def __init__(self, registry: str | None) -> None:
         self._registry = registry
-        self._client: RegistryClient | None = None
         self._serdes: dict[int, RegistrySerde | Note] = {}  # a note where there is no reader
         self._away: Note | None = None if registry else Note("no-registry")
 
@@ -53,13 +51,12 @@ class SchemaReading:
         return known
 
     def _found(self, id: int) -> RegistrySerde | Note:
-        from caudal.registry.client import RegistryClient, RegistryError
+        from caudal.registry.client import RegistryError, shared_client
         from caudal.serde.description import registry_serde
 
-        if self._client is None:
-            self._client = RegistryClient(self._registry, timeout=5.0, connect_timeout=1.0)
+        assert self._registry is not None  # or it would be away
         try:
-            kind = SERDES.get(self._client.schema(id).type)
+            kind = SERDES.get(shared_client(self._registry, 0.0).schema(id).type)
             if kind is None:
                 return Note("unknown-language", str(id))
             make: Callable[..., RegistrySerde] = registry_serde(kind)  # type: ignore[assignment]
@@ -71,10 +68,6 @@ class SchemaReading:
             return self._away
         except SerdeError as error:
             return Note("unreadable", _sentence(error))
-
-    def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
 
 
 def _sentence(error: Exception) -> str:

@@ -41,6 +41,7 @@ async def topic_list() -> None:
         set_query(internal="1" if switch.value else None, page=None)
         await table.refresh()
 
+    ui.add_css(".topic-list td:first-child { min-width: 10rem; }")
     with page_heading(t("Topics")):
         switch = ui.switch(t("Internal topics"), value=internal, on_change=show_internal)
         copy_link()
@@ -60,7 +61,7 @@ async def topic_list() -> None:
         search=t("Filter topics"),
         empty=t("No topic matches. Create one, or show the internal ones."),
         sort="name",
-    )
+    ).classes("topic-list")
     await table.refresh()
     if query_parameter("new") == "1":
         create_dialog()

@@ -28,7 +28,7 @@ async def topic_page(name: str) -> None:
     ui.page_title(f"{name} · Caudal")
     figures = [tn("{n} partition", "{n} partitions", count)]
     if name in counts:
-        figures.append(t("{count} messages", count=number(counts[name])))
+        figures.append(t("1 message") if counts[name] == 1 else t("{count} messages", count=number(counts[name])))
     if sizes is not None:
         figures.append(size(sum(bytes_ for (topic, _), bytes_ in sizes.items() if topic == name)))
     browser = MessageBrowser(name, count) if tab == MESSAGES else None
