@@ -161,17 +161,25 @@ def _check_spark() -> None:
 
 
 @contextlib.contextmanager
-def _kafka(bootstrap: str | None, state_dir: Path | None) -> Iterator[tuple[str, str | None]]:
+def _kafka(bootstrap: str | None, state_dir: Path | None) -> Iterator[tuple[str, str]]:
     """An address and a folder for state: the person's, or of a broker and a folder that live as long as this."""
     folder = str(state_dir) if state_dir else None
     if bootstrap is not None:
         check_reachable(bootstrap)
-        yield bootstrap, folder
+        yield bootstrap, folder or _folder_of(bootstrap)
         return
     from caudal.testing import embedded_broker
 
     with tempfile.TemporaryDirectory(prefix="caudal-demo-") as temporary, embedded_broker() as broker:
         yield broker.bootstrap, folder or temporary
+
+
+def _folder_of(bootstrap: str) -> str:
+    """Two platforms of one machine must not share the state of applications that have the same name."""
+    from caudal.runtime.spark.settings import default_state_dir
+
+    name = "".join(letter if letter.isalnum() else "-" for letter in bootstrap)
+    return str(Path(default_state_dir()) / f"demo-{name}")
 
 
 def _stops(on_stdin_eof: bool) -> threading.Event:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from caudal.demos.chess.rules import SQUARES
 
+LAST_GAMES = 40
+
 
 class Change(NamedTuple):
     offset: int
@@ -70,7 +72,7 @@ class GameHistory:
 
 
 class Replay:
-    """All games of the topic. `version` grows with each record."""
+    """The last games of the topic. `version` grows with each record."""
 
     def __init__(self) -> None:
         self.games: dict[str, GameHistory] = {}
@@ -84,7 +86,7 @@ class Replay:
         history = self.games.get(game)
         if history is None:
             history = GameHistory()
-            self.games = {**self.games, game: history}
+            self.games = dict([*self.games.items(), (game, history)][-LAST_GAMES:])
         change = Change(offset, timestamp, square, value["piece"], value["number"], value["move"], value["result"])
         history.changes.append(change)
         history.ends[change.number] = len(history.changes)

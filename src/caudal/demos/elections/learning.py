@@ -68,7 +68,7 @@ def learn(session: Any, bootstrap: str, client: dict[str, str] | None = None) ->
     parts = VectorAssembler(inputCols=list(SPREAD), outputCol="parts").transform(left)
     width = LinearRegression(labelCol="square", featuresCol="parts", fitIntercept=False, solver="normal").fit(parts)
     return {
-        "version": len(records),  # grows with what was learnt from
+        "version": len(records),  # how many partial counts it was learnt from
         "weights": [float(weight) for weight in mean.coefficients],
         "spread": [float(weight) for weight in width.coefficients],
         "rows": len(rows),

@@ -1,7 +1,7 @@
 """Night after night until stopped: what `caudal up --demo` has running, and the map shows.
 
 The polls open at once; Spark starts meanwhile, and the count begins when it runs. The model is learnt behind the first
-results, and again after each night. After a kill the night goes on where it was.
+results, and again after the first nights and ever more rarely. After a kill the night goes on where it was.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def _night(
 
 
 def _keep_learning(demonstration: Demonstration, stop: threading.Event) -> None:
-    """At once, and when a night is over."""
+    """At once, and after nights that still teach something."""
     learnt = None
     while not stop.is_set():
         told = demonstration.standings.status.get("night", {})
         finished = told["night"] if told.get("phase") == "over" else told.get("night", 0) - 1
-        if finished != learnt:
+        if learnt is None or (finished != learnt and _teaches(finished)):
             try:
                 model = demonstration.learn()
                 log.info("a model of %d partial counts from %d nights", model["version"], model["nights"])
@@ -65,6 +65,11 @@ def _keep_learning(demonstration: Demonstration, stop: threading.Event) -> None:
             except Exception as error:  # the projection is an extra: the count goes on without it
                 log.warning("no new model: %s", error)
         stop.wait(2)
+
+
+def _teaches(night: int) -> bool:
+    """After the 1st, 2nd, 4th, 8th … night: the more are known, the less one more changes."""
+    return night & (night - 1) == 0
 
 
 def _play_chess(demonstration: Demonstration, stop: threading.Event) -> None:

@@ -25,19 +25,21 @@ SAMPLES = "elections.samples"  # partial counts of past nights: what the model l
 STATUS = "elections.status"  # what the demonstration is doing
 
 PARTITIONS = 2  # of what is keyed by station; both sides of a join need the same number
-FOR_EVER = {"retention.ms": "-1"}
-COMPACTED = {"cleanup.policy": "compact"}
-A_DAY = {"retention.ms": str(2 * 86_400_000)}
+# It may run for days: small segments, so that what is old or replaced goes soon.
+SEGMENT = {"segment.bytes": str(4 << 20)}
+COMPACTED = {**SEGMENT, "cleanup.policy": "compact"}
+SOME_NIGHTS = {**SEGMENT, "retention.ms": str(2 * 86_400_000), "retention.bytes": str(32 << 20)}
 
 TOPICS: dict[str, tuple[int, dict[str, str]]] = {
-    COUNTS: (PARTITIONS, A_DAY),
+    COUNTS: (PARTITIONS, SOME_NIGHTS),
     PREVIOUS: (PARTITIONS, COMPACTED),
-    TURNOUT: (1, A_DAY),
+    TURNOUT: (1, SOME_NIGHTS),
     PLACES: (1, COMPACTED),
     MODEL: (1, COMPACTED),
     RESULTS: (1, COMPACTED),
-    TURNOUT_BY_HOUR: (1, {**A_DAY, "cleanup.policy": "compact,delete"}),
-    SAMPLES: (1, FOR_EVER),
+    TURNOUT_BY_HOUR: (1, {**SOME_NIGHTS, "cleanup.policy": "compact,delete"}),
+    # The newest teach as much as the oldest, and Spark reads them all.
+    SAMPLES: (1, {**SEGMENT, "retention.ms": "-1", "retention.bytes": str(12 << 20)}),
     STATUS: (1, COMPACTED),
 }
 
