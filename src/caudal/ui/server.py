@@ -46,6 +46,19 @@ UNUSED_MODULES = (
     "plotly",
 )
 
+# Quasar's names for the colours of caudal.css, which differ between light and dark.
+COLOURS = {
+    "primary": "var(--accent)",
+    "secondary": "var(--series-3)",
+    "accent": "var(--accent)",
+    "dark": "var(--raised)",
+    "dark_page": "var(--bg)",
+    "positive": "var(--good)",
+    "negative": "var(--bad)",
+    "info": "var(--info)",
+    "warning": "var(--warn)",
+}
+
 HEADERS = [
     (
         b"content-security-policy",
@@ -125,6 +138,7 @@ def build_app(platform: Platform) -> Any:
         message_history_length=MESSAGES_KEPT,
         binding_refresh_interval=BINDING_SECONDS,
     )
+    nicegui_app.colors(**COLOURS)  # run_with has just set its own
     return app
 
 
