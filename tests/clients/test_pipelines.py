@@ -201,9 +201,11 @@ def test_figures_that_cannot_be_had_harm_nobody(connection: dict[str, Any], foll
 
 
 def test_the_thread_ends_with_the_last_pipeline(connection: dict[str, Any]) -> None:
+    others = set(threading.enumerate())  # of applications of other tests
     end = report(Counting("app"), connection)
+    (thread,) = [one for one in set(threading.enumerate()) - others if one.name == "caudal-pipelines"]
     end()
-    assert not [thread for thread in threading.enumerate() if thread.name == "caudal-pipelines"]
+    assert not thread.is_alive()
 
 
 @pytest.mark.parametrize(
@@ -228,6 +230,6 @@ def test_idle_pipelines_report_rarely(connection: dict[str, Any], follower: Boar
     reporter.add(idle)
     until(lambda: idle.asked > 10)
     reporter.remove("idle", {"state": "ERROR"})
-    until(lambda: seen(follower, "idle").figures["state"] == "ERROR")
+    until(lambda: (found := seen(follower, "idle")) is not None and found.figures["state"] == "ERROR")
     assert len(seen(follower, "idle").history.times) == 1
     reporter.close()

@@ -113,8 +113,10 @@ class started_ui:
         assert self._process.stop() == 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """Of one file: while Playwright is there it has an event loop running in this thread, which other tests' own loops
+    do not bear."""
     if not Path(CHROMIUM).exists():
         pytest.fail(f"there is no Chromium at {CHROMIUM}: `make setup` installs it, or set CAUDAL_CHROMIUM")
     expect.set_options(timeout=PATIENCE)

@@ -7,7 +7,6 @@ import struct
 import time
 from collections.abc import Iterator
 
-from caudal.cli.clients import client_config
 from caudal.cli.doctor.check import Answer, Situation, check, note, ok, trouble
 from caudal.cli.ports import is_listening
 
@@ -16,6 +15,9 @@ CLOCK_MS = 5_000
 SLOW_MS = 1_000
 # ApiVersions, version 0, correlation id 1, client id "": every broker answers it before any log-in.
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, 0)
+# Metadata, version 2, of no topic. librdkafka would ask whichever broker it knows; this asks the one at the address.
+METADATA = struct.pack(">ihhihi", 14, 3, 2, 1, 0, 0)
+LARGEST_ANSWER = 1 << 20
 
 
 @check("broker", seconds=15.0)
@@ -108,7 +110,10 @@ def first_words(host: str, port: int) -> bytes | None:
 @check("advertised", seconds=20.0)
 def check_advertised(situation: Situation) -> Iterator[Answer]:
     metadata = situation.cluster.metadata
-    for broker in metadata.brokers.values() if metadata is not None else ():
+    if metadata is None:
+        return
+    reached = {_cluster_at(host, port) for host, port in situation.cluster.addresses()}
+    for broker in metadata.brokers.values():
         address = f"{broker.host}:{broker.port}"
         try:
             socket.getaddrinfo(broker.host, broker.port, type=socket.SOCK_STREAM)
@@ -123,7 +128,7 @@ def check_advertised(situation: Situation) -> Iterator[Answer]:
                 f"broker {broker.id} advertises {address}, which cannot be reached from here",
                 f"start it with --advertised HOST:PORT that clients reach (you reached it as {situation.bootstrap})",
             )
-        elif (other := _cluster_at(situation, address)) not in (None, metadata.cluster_id if metadata else None):
+        elif (other := _cluster_at(broker.host, broker.port)) not in {None, *reached} and None not in reached:
             yield trouble(
                 f"broker {broker.id} advertises {address}, where another cluster answers ({other})",
                 f"start it with --advertised and its own address (you reached it as {situation.bootstrap})",
@@ -132,16 +137,32 @@ def check_advertised(situation: Situation) -> Iterator[Answer]:
             yield ok(f"broker {broker.id} at {address}")
 
 
-def _cluster_at(situation: Situation, address: str) -> str | None:
-    """The cluster that one gets to there; None where it does not say."""
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
-
+def _cluster_at(host: str, port: int) -> str | None:
+    """The id of the cluster that answers there; None where it does not say, or only after a log-in."""
     try:
-        config = {**client_config(situation.bootstrap, situation.properties), "bootstrap.servers": address}
-        return str(AdminClient(config).list_topics(timeout=CONNECT_SECONDS).cluster_id)
-    except KafkaException:
+        with socket.create_connection((host, port), CONNECT_SECONDS) as connection, connection.makefile("rb") as stream:
+            connection.sendall(METADATA)
+            (size,) = struct.unpack(">i", stream.read(4))
+            return _cluster_id(stream.read(size)) if 0 < size < LARGEST_ANSWER else None
+    except (OSError, struct.error, UnicodeDecodeError):
         return None
+
+
+def _cluster_id(answer: bytes) -> str | None:
+    at = 8  # behind the correlation id and the number of brokers
+
+    def text() -> str | None:
+        nonlocal at
+        (length,) = struct.unpack_from(">h", answer, at)
+        at += 2 + max(length, 0)
+        return None if length < 0 else answer[at - length : at].decode()
+
+    for _ in range(struct.unpack_from(">i", answer, 4)[0]):
+        at += 4  # its id
+        text()
+        at += 4  # its port
+        text()
+    return text()
 
 
 @check("broker's clock")

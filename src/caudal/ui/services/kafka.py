@@ -39,7 +39,7 @@ class Kafka:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="kafka")
         self._admin: AdminClient | None = None
         self._metadata: tuple[float, ClusterMetadata] | None = None
-        self._asking: asyncio.Future[ClusterMetadata] | None = None
+        self._asking: tuple[float, asyncio.Future[ClusterMetadata]] | None = None
 
     @property
     def admin(self) -> AdminClient:
@@ -107,20 +107,23 @@ class Kafka:
 
     async def cluster(self, fresh: bool = False) -> ClusterMetadata:
         """Brokers, controller and every topic with its partitions; at most a second old unless asked fresh."""
-        if not fresh and self._metadata is not None and time.monotonic() - self._metadata[0] < METADATA_SECONDS:
+        now = time.monotonic()
+        if not fresh and self._metadata is not None and now - self._metadata[0] < METADATA_SECONDS:
             return self._metadata[1]
         # Parts of a page that ask at the same time share one request.
-        if self._asking is None or fresh:
-            self._asking = asyncio.ensure_future(self._ask_cluster())
-        return await asyncio.shield(self._asking)
+        if self._asking is None or fresh or now - self._asking[0] > METADATA_SECONDS:
+            self._asking = now, asyncio.ensure_future(self._ask_cluster(now))
+        return await asyncio.shield(self._asking[1])
 
-    async def _ask_cluster(self) -> ClusterMetadata:
+    async def _ask_cluster(self, began: float) -> ClusterMetadata:
         try:
             answer: ClusterMetadata = await self.call(lambda: self.admin.list_topics(timeout=ANSWER_SECONDS))
-            self._metadata = (time.monotonic(), answer)
+            if self._metadata is None or self._metadata[0] < began:  # a slow answer is older than a quick one
+                self._metadata = (began, answer)
             return answer
         finally:
-            self._asking = None
+            if self._asking is not None and self._asking[0] == began:
+                self._asking = None
 
     async def topics(self, fresh: bool = False) -> list[str]:
         """The names, in order."""

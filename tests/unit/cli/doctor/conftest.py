@@ -20,8 +20,11 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def situation(tmp_path: Path) -> Situation:
+def situation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Situation:
     """Nothing is running, and nobody said that there was."""
+    # A Spark that other tests have started in this process has set them.
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
     return Situation(f"127.0.0.1:{free_port()}", False, tmp_path / "data")
 
 
