@@ -81,7 +81,9 @@ def test_one_failure_of_several_does_not_hide_the_success(on_broker: Caudal, nam
 def test_a_mistyped_name_is_told_what_was_meant(on_broker: Caudal, name: str, command: list[str]) -> None:
     on_broker("topic", "create", name)
     outcome = on_broker("topic", *command, f"{name}x")
-    assert (outcome.code, outcome.err) == (4, f"caudal: there is no topic '{name}x'; did you mean {name}?\n")
+    assert outcome.code == 4
+    # The nearest comes first; a topic of another test may resemble it too.
+    assert outcome.err.startswith(f"caudal: there is no topic '{name}x'; did you mean {name}")
 
 
 def test_fewer_partitions_are_refused(on_broker: Caudal, name: str) -> None:

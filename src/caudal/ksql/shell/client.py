@@ -12,7 +12,8 @@ import httpx
 
 CONNECT_SECONDS = 5.0
 STATEMENT_SECONDS = 120.0
-ASIDE_SECONDS = 2.0  # for what a person does not wait for: completion, the banner, closing a query
+ASIDE_SECONDS = 2.0  # for what a person does not wait for: completion, the banner
+CLOSE_SECONDS = 5.0  # a second Ctrl-C does not wait for it
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 
@@ -130,7 +131,7 @@ class Server:
         # The connection ends too; but a proxy in between may keep it open, and then the query would go on.
         if query_id is not None:
             with suppress(httpx.HTTPError, KeyboardInterrupt):
-                self._http.post("/close-query", json={"queryId": query_id}, timeout=ASIDE_SECONDS)
+                self._http.post("/close-query", json={"queryId": query_id}, timeout=CLOSE_SECONDS)
 
     @contextmanager
     def _streamed(self, path: str, body: dict[str, Any], accept: str) -> Iterator[Iterator[Any]]:
