@@ -170,14 +170,12 @@ class KafkaOffsetStore:
         partition, error = message.partition(), message.error()
         if error is not None:
             if error.code() == KafkaError._PARTITION_EOF:
-                self._positions[partition] = message.offset()
-                if message.offset() >= behind.get(partition, 0):
-                    behind.pop(partition, None)
+                self._reached(partition, message.offset(), behind)
                 return
             if error.retriable() or error.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
                 return
             raise ConnectError(f"The offset topic '{self.topic}' cannot be read: {error.str()}.")
-        self._positions[partition] = message.offset() + 1
+        self._reached(partition, message.offset() + 1, behind)
         try:
             connector, source = json.loads(message.key())
             offset = json.loads(message.value()) if message.value() is not None else None
@@ -185,6 +183,12 @@ class KafkaOffsetStore:
             return  # not one of ours
         if isinstance(connector, str):
             self._table.setdefault(connector, {})[identity(source)] = _Entry(message.key(), source, offset)
+
+    def _reached(self, partition: int, position: int, behind: dict[int, int]) -> None:
+        """A record behind the end that was asked for is enough: while others write, the log's own end never comes."""
+        self._positions[partition] = position
+        if position >= behind.get(partition, 0):
+            behind.pop(partition, None)
 
     def _ends(self) -> dict[int, int]:
         """Of each partition, with what is in open transactions: one of another task may stand before an offset that is

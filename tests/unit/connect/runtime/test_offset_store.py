@@ -32,6 +32,18 @@ def test_a_key_that_somebody_else_has_written_is_used_again() -> None:
     assert store.encode("orders", {"a": 1, "b": 2}, {"n": 2})[0] == theirs
 
 
+def test_a_record_behind_the_end_ends_the_reading_also_while_others_write() -> None:
+    """The event of the log's end comes only when nobody writes: tasks of a busy connector would start late or never."""
+    store = KafkaOffsetStore(SETTINGS, "connect-offsets")
+    record = message(b'["orders",{"a":1}]', b'{"n":1}')
+    behind = {0: record.offset() + 1, 1: 5}
+    store._take(record, behind)
+    assert behind == {1: 5}
+    behind = {0: record.offset() + 2}
+    store._take(record, behind)
+    assert behind == {0: record.offset() + 2}
+
+
 def test_what_is_not_an_offset_is_passed_over() -> None:
     store = KafkaOffsetStore(SETTINGS, "connect-offsets")
     for key, value in [(None, b"x"), (b"no json", b"{}"), (b'["a"]', b"{}"), (b'[1,{"p":1}]', b"{}"), (b"3", b"{}")]:
